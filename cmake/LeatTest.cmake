@@ -1,0 +1,51 @@
+# How a test is made.  Every tests/<kind>/*_test.c is one program: exit 0 passed, 77 skipped, anything else failed.
+set(LEAT_TEST_ENVIRONMENT
+    OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+    OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_hwloc_base_binding_policy=none OMPI_MCA_btl=self,vader
+    OMPI_MCA_btl_vader_single_copy_mechanism=none LEAT_SOURCE_DIR=${PROJECT_SOURCE_DIR}
+    LEAT_BINARY_DIR=${PROJECT_BINARY_DIR})
+
+# leat_add_test(NAME n LABEL l [TIMEOUT s] [PROCESSORS p] COMMAND …)
+function(leat_add_test)
+  cmake_parse_arguments(T "" "NAME;LABEL;TIMEOUT;PROCESSORS" "COMMAND" ${ARGN})
+  if(NOT T_TIMEOUT)
+    set(T_TIMEOUT 120)
+  endif()
+  if(NOT T_PROCESSORS)
+    set(T_PROCESSORS 1)
+  endif()
+  add_test(NAME ${T_NAME} COMMAND ${T_COMMAND})
+  set_tests_properties(${T_NAME} PROPERTIES LABELS ${T_LABEL} TIMEOUT ${T_TIMEOUT}
+    PROCESSORS ${T_PROCESSORS} SKIP_RETURN_CODE 77 ENVIRONMENT "${LEAT_TEST_ENVIRONMENT}")
+endfunction()
+
+# Every tests/<kind>/*_test.c becomes a program and a test named <kind>/<noun>.
+function(leat_add_test_programs kind)
+  file(GLOB programs CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${kind}/*_test.c)
+  foreach(source ${programs})
+    get_filename_component(noun ${source} NAME_WE)
+    string(REGEX REPLACE "_test$" "" noun ${noun})
+    add_executable(${kind}_${noun} ${source})
+    target_include_directories(${kind}_${noun} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+    target_link_libraries(${kind}_${noun} PRIVATE libleat Threads::Threads)
+    leat_add_test(NAME ${kind}/${noun} LABEL ${kind} COMMAND ${kind}_${noun})
+  endforeach()
+endfunction()
+
+# Every tests/<kind>/*_test.sh and *_test.py becomes a test named <kind>/<noun>; LEAT_BINARY_DIR holds the command.
+function(leat_add_test_scripts kind)
+  file(GLOB scripts CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${kind}/*_test.sh
+       ${CMAKE_CURRENT_SOURCE_DIR}/${kind}/*_test.py)
+  foreach(source ${scripts})
+    get_filename_component(noun ${source} NAME_WE)
+    string(REGEX REPLACE "_test$" "" noun ${noun})
+    get_filename_component(ending ${source} EXT)
+    if(ending STREQUAL ".py")
+      set(interpreter python3)
+    else()
+      set(interpreter bash)
+    endif()
+    leat_add_test(NAME ${kind}/${noun} LABEL ${kind} TIMEOUT 300 PROCESSORS 2
+                  COMMAND ${interpreter} ${source})
+  endforeach()
+endfunction()
