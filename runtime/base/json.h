@@ -29,7 +29,8 @@ typedef struct leat_json_value {
 
 leat_json *leat_json_open(void);
 void leat_json_close(leat_json *json);
-/* Parses `text` (any size below 4 GiB; copied).  CORRUPT with what is wrong; `name` names the text in messages. */
+/* Parses `text` (any size below 4 GiB; copied).  CORRUPT with what is wrong (also: deeper than 1024 levels, a lone surrogate
+ * escape); `name` names the text in messages.  Numbers that do not fit are REAL. */
 leat_status leat_json_parse(leat_json *json, leat_bytes text, const char *name,
                             leat_json_value *root, leat_error *error) LEAT_MUST_USE;
 leat_json_type leat_json_type_of(leat_json_value value);
