@@ -53,10 +53,8 @@ leat_status leat_fail(leat_error *error, leat_status status, const char *code_fi
 
 leat_status leat_fail_errno(leat_error *error, const char *doing, const char *path, int errno_value)
 {
-    char reason[128];
-    if (strerror_r(errno_value, reason, sizeof reason) != 0) {
-        snprintf(reason, sizeof reason, "errno %d", errno_value);
-    }
+    char buffer[128];
+    const char *reason = strerror_r(errno_value, buffer, sizeof buffer); /* the GNU one */
     leat_fail(error, errno_value == ENOENT ? LEAT_NOT_FOUND : LEAT_IO, __FILE__, __LINE__,
               "cannot %s %s: %s", doing, path, reason);
     leat_error_where(error, "%s", path);
