@@ -49,3 +49,24 @@ function(leat_add_test_scripts kind)
                   COMMAND ${interpreter} ${source})
   endforeach()
 endfunction()
+
+# Every tests/mpi/*_test.c becomes a program over libleat_mpi and the tests mpi/<noun>_np<ranks>.  mpirun is wrapped in
+# `timeout`, since a killed mpirun leaves its ranks behind only where it has no time to end them itself.
+function(leat_add_test_mpi)
+  file(GLOB programs CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/mpi/*_test.c)
+  foreach(source ${programs})
+    get_filename_component(noun ${source} NAME_WE)
+    string(REGEX REPLACE "_test$" "" noun ${noun})
+    add_executable(mpi_${noun} ${source})
+    target_include_directories(mpi_${noun} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+    target_link_libraries(mpi_${noun} PRIVATE libleat_mpi Threads::Threads)
+    foreach(ranks 1 2 4 8)
+      set(name mpi/${noun}_np${ranks})
+      leat_add_test(NAME ${name} LABEL mpi TIMEOUT 120 PROCESSORS 2
+                    COMMAND timeout -k 5 110 ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} ${ranks}
+                            $<TARGET_FILE:mpi_${noun}>)
+      # Open MPI itself leaks; leaks of ours show in the simulations.
+      set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT ASAN_OPTIONS=detect_leaks=0)
+    endforeach()
+  endforeach()
+endfunction()

@@ -7,10 +7,9 @@
 #define LEAT_COLLECTIVES_WIRE_H
 #include "base/clock.h"
 #include "base/status.h"
+#include "collectives/leat_wire.h"
 #include <stdbool.h>
 #include <stdint.h>
-
-typedef struct leat_wire leat_wire;
 
 typedef enum leat_channel {
     LEAT_CHANNEL_TICK,
@@ -18,6 +17,9 @@ typedef enum leat_channel {
     LEAT_CHANNEL_CALL,
     LEAT_CHANNEL_COUNT
 } leat_channel;
+
+/* MPI promises no more tags than these; every wire asserts it, so that a simulation finds what a cluster would. */
+enum { LEAT_TAG_LIMIT = 1 << 15 };
 
 /* Operations count down in a group; pending == 0: all complete, the buffers are the caller's again. */
 typedef struct leat_wire_group {
@@ -30,6 +32,7 @@ typedef struct leat_wire_ops {
      * by the caller until the group is done. */
     leat_status (*gather)(leat_wire *, leat_wire_group *, leat_channel, const void *mine, void *all,
                           const uint64_t *sizes, const uint64_t *offsets, leat_error *);
+    /* tag < LEAT_TAG_LIMIT; a message to oneself is allowed. */
     leat_status (*send)(leat_wire *, leat_wire_group *, int to, uint32_t tag, const void *bytes,
                         uint64_t size, leat_error *);
     leat_status (*recv)(leat_wire *, leat_wire_group *, int from, uint32_t tag, void *bytes,
@@ -52,9 +55,14 @@ struct leat_wire {
     int rank, size;
     bool any_thread;     /* a loader thread of our own may drive it (MPI_THREAD_MULTIPLE) */
     uint64_t timeout_ns; /* peer_timeout of the blocking helpers; 0: 300 s */
+    /* Set by who drives the wire on a thread of its own, or NULL: what carries the wire ends now (MPI_Finalize).  The driver has
+     * stopped using the wire when `ending` returns; afterwards only close.  Called on the thread that ends it. */
+    void (*ending)(void *context);
+    void *ending_context;
 };
 
-/* Blocking helpers for open and close: test with naps until done, PEER after the timeout.  COLLECTIVE. */
+/* Blocking helpers for open and close: test with naps until done, PEER after the timeout.  COLLECTIVE.  A helper that fails has
+ * abandoned the wire: no buffer is in use any more, and what is left is close. */
 leat_status leat_wire_wait(leat_wire *wire, leat_wire_group *group,
                            leat_error *error) LEAT_MUST_USE;
 /* Equal sizes on all ranks: all has size·bytes bytes. */
@@ -70,7 +78,6 @@ leat_status leat_agree(leat_wire *wire, leat_status mine, leat_error *error) LEA
 enum { LEAT_ERROR_BYTES = 1536 };
 void leat_error_encode(const leat_error *error, uint8_t out[LEAT_ERROR_BYTES]);
 void leat_error_decode(leat_error *error, const uint8_t in[LEAT_ERROR_BYTES]);
-void leat_wire_close(leat_wire *wire); /* accepts NULL */
 
 /* N ranks in this process, one thread each.  Seeded delays hold gathers and messages back for some tests; faults for tests. */
 typedef struct leat_sim leat_sim;
