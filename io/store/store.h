@@ -8,6 +8,12 @@
 typedef struct leat_file leat_file;
 typedef struct leat_store leat_store;
 
+/* A file being written under a temporary name. */
+typedef struct leat_writer {
+    leat_store *store;
+    char *path;
+} leat_writer;
+
 typedef struct leat_file_stat {
     uint64_t size;
     uint64_t modified_ns;
@@ -25,6 +31,12 @@ struct leat_store {
     /* Writes a whole file: temporary file beside it, fsync, rename, fsync of the folder. */
     leat_status (*write_whole)(leat_store *, const char *path, leat_bytes content, leat_error *);
     void *context;
+    /* The same for content that comes in pieces, in any order; all NULL in stores that only read.  Nobody sees the file
+     * before commit, which frees the writer also where it fails; discard gives up and accepts NULL. */
+    leat_status (*create)(leat_store *, const char *path, leat_writer **out, leat_error *);
+    leat_status (*write)(leat_writer *, uint64_t offset, leat_bytes content, leat_error *);
+    leat_status (*commit)(leat_writer *, leat_error *);
+    void (*discard)(leat_writer *);
 };
 struct leat_file {
     leat_store *store;
@@ -38,8 +50,10 @@ leat_status leat_store_read_whole(leat_store *store, const char *path, uint64_t 
 /* Makes the folder and its parents. */
 leat_status leat_store_make_folder(const char *path, leat_error *error) LEAT_MUST_USE;
 
-/* Paths matching one glob (*, ?, [..], **), sorted bytewise by the path below the longest leading part without wildcards.
- * *out is an array of *count strings, each and the array for leat_free.  INVALID: no match. */
+/* Paths of files matching one glob (*, ?, [..], and ** for any number of folders), sorted bytewise by the path below the longest leading part without wildcards.
+ * *out is an array of *count strings, each and the array for leat_free.  INVALID: no match.  As in a
+ * shell, wildcards do not match a dot at the start of a name and ** does not follow links to folders; a bracket, star or
+ * question mark in a name is written in brackets, [[]. */
 typedef struct leat_path_list {
     char **paths; /* as the file system wants them */
     const char **
