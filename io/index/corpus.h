@@ -12,11 +12,12 @@
 
 /* How records become documents; all of it is in the identity of a side-car. */
 typedef struct leat_record_rules {
-    const char *format;  /* NULL: from the file's name and magic bytes */
-    const char *text;    /* key or column of the text, "a.b" for a nested one */
-    uint64_t part_bytes; /* 0: never cut */
-    uint64_t record_bytes_max;
-    bool replace_bad_utf8; /* bad_records: replace */
+    const char *format; /* NULL: from the file's name and magic bytes */
+    const char *
+        text; /* NULL: "text".  Key or column of the text, "a.b" for a nested one ("a\.b": a dot in a name) */
+    uint64_t part_bytes;       /* 0: never cut, else at least 64 */
+    uint64_t record_bytes_max; /* at most 2^30, which 0 stands for */
+    bool replace_bad_utf8;     /* bad_records: replace */
 } leat_record_rules;
 
 typedef struct leat_shard_summary {
