@@ -5,6 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+
+enum { HUGE_PAGE = 2 << 20 };
 
 static atomic_uint_fast64_t allocations; /* a statistic: relaxed, orders nothing */
 
@@ -41,6 +44,10 @@ void *leat_alloc_aligned(size_t bytes, size_t alignment)
         return checked(NULL, bytes, 1);
     }
     void *memory = checked(aligned_alloc(alignment, whole != 0 ? whole : alignment), whole, 1);
+    if (alignment >= HUGE_PAGE) {
+        /* Before the first touch: pages that are there already stay small. */
+        (void)madvise(memory, whole, MADV_HUGEPAGE);
+    }
     memset(memory, 0, whole);
     return memory;
 }

@@ -1,0 +1,226 @@
+/* Text to ids: added tokens are cut out, what is between them is normalized, split into pieces, and each piece is looked up
+ * or merged. */
+#include "base/json_tape.h"
+#include "base/memory.h"
+#include "base/utf8.h"
+#include "tokenize/cache.h"
+#include "tokenize/model.h"
+#include <inttypes.h>
+
+/* Pieces are taken in batches: all of a batch's cache lines are asked for before the first is read. */
+enum { BATCH = 64, CACHE_BYTES = 16 << 20 };
+
+struct leat_encoder {
+    const leat_tokenizer *tokenizer;
+    leat_cache cache;
+    leat_merge_scratch merging;
+    leat_normal_scratch normalizing;
+};
+
+leat_encoder *leat_encoder_open(const leat_tokenizer *tokenizer, size_t cache_bytes)
+{
+    leat_encoder *encoder = leat_alloc(1, sizeof *encoder);
+    encoder->tokenizer = tokenizer;
+    if (!tokenizer->bytes) {
+        leat_cache_init(&encoder->cache, cache_bytes != 0 ? cache_bytes : CACHE_BYTES);
+    }
+    return encoder;
+}
+
+void leat_encoder_close(leat_encoder *encoder)
+{
+    if (encoder == NULL) {
+        return;
+    }
+    leat_cache_deinit(&encoder->cache);
+    leat_merge_scratch_deinit(&encoder->merging);
+    leat_normal_scratch_deinit(&encoder->normalizing);
+    leat_free(encoder);
+}
+
+static inline void reserve(leat_tokens *out, size_t more)
+{
+    LEAT_GROW(out->ids, out->capacity, out->count + more);
+}
+
+static void emit(leat_tokens *out, uint32_t id)
+{
+    reserve(out, 1);
+    out->ids[out->count++] = id;
+}
+
+/* The ids of a piece that no cache knows; gives their number.  `ids` has room for piece.size. */
+static size_t compute(leat_encoder *encoder, leat_bytes piece, uint32_t *ids)
+{
+    const leat_model *model = &encoder->tokenizer->model;
+    uint32_t id;
+    if (leat_vocabulary_find(&model->pieces, piece, &id) && model->whole[id]) {
+        ids[0] = id;
+        return 1;
+    }
+    size_t count = leat_model_symbols(model, piece, ids);
+    return leat_merge(&model->merges, &encoder->merging, ids, count);
+}
+
+/* `ids` has room for piece.size and for LEAT_CACHE_LARGE_IDS. */
+static size_t look_up(leat_encoder *encoder, leat_bytes piece, uint32_t *ids)
+{
+    if (piece.size <= LEAT_CACHE_LARGE_BYTES) {
+        const leat_cache_large *found = leat_cache_large_find(&encoder->cache, piece);
+        if (found != NULL) {
+            memcpy(ids, found->ids, sizeof found->ids);
+            return found->count;
+        }
+    }
+    size_t count = compute(encoder, piece, ids);
+    leat_cache_keep(&encoder->cache, piece, ids, count);
+    return count;
+}
+
+/* Pieces [start, ends[0]), [ends[0], ends[1]) … of the text. */
+static void encode_batch(leat_encoder *encoder, leat_bytes text, size_t start, const size_t *ends,
+                         size_t count, leat_tokens *out)
+{
+    const uint8_t *limit = text.data + text.size;
+    const leat_cache_small *buckets[BATCH];
+    leat_cache_key keys[BATCH];
+    reserve(out, ends[count - 1] - start + LEAT_CACHE_LARGE_IDS);
+    for (size_t i = 0, at = start; i < count; at = ends[i++]) {
+        size_t size = ends[i] - at;
+        if (size <= LEAT_CACHE_SMALL_BYTES) {
+            keys[i] = leat_cache_key_of(text.data + at, size, limit);
+            buckets[i] = leat_cache_bucket(&encoder->cache, leat_cache_hash(keys[i]));
+            __builtin_prefetch(buckets[i]);
+        }
+    }
+    uint32_t *ids = out->ids + out->count;
+    for (size_t i = 0, at = start; i < count; at = ends[i++]) {
+        leat_bytes piece = {text.data + at, ends[i] - at};
+        const leat_cache_small *found = NULL;
+        if (piece.size <= LEAT_CACHE_SMALL_BYTES) {
+            found = leat_cache_small_find(buckets[i], keys[i]);
+        }
+        if (found != NULL) {
+            memcpy(ids, found->ids, sizeof found->ids);
+            ids += found->count;
+        } else {
+            ids += look_up(encoder, piece, ids);
+        }
+    }
+    out->count = (size_t)(ids - out->ids);
+}
+
+static void encode_pieces(leat_encoder *encoder, leat_bytes text, leat_tokens *out)
+{
+    const leat_split *split = encoder->tokenizer->splits;
+    size_t ends[BATCH], at = 0;
+    if (encoder->tokenizer->split_count == 0) {
+        ends[0] = text.size;
+        encode_batch(encoder, text, 0, ends, 1, out);
+        return;
+    }
+    while (at < text.size) {
+        size_t count = split->fill(split, text, at, ends, BATCH);
+        encode_batch(encoder, text, at, ends, count, out);
+        at = ends[count - 1];
+    }
+}
+
+/* Text between added tokens of the normalized text. */
+static void encode_normalized(leat_encoder *encoder, leat_bytes text, leat_tokens *out)
+{
+    const leat_tokenizer *tokenizer = encoder->tokenizer;
+    size_t from = 0, at = 0;
+    leat_match match;
+    while (leat_matcher_next(&tokenizer->normalized, text, at, &match)) {
+        const leat_added *added = &tokenizer->added.items[match.item];
+        at = match.end;
+        if (!leat_added_accepts(added, text, from, &match)) {
+            continue;
+        }
+        if (match.start > from) {
+            encode_pieces(encoder, (leat_bytes){text.data + from, match.start - from}, out);
+        }
+        emit(out, added->id);
+        from = match.end;
+    }
+    if (from < text.size) {
+        encode_pieces(encoder, (leat_bytes){text.data + from, text.size - from}, out);
+    }
+}
+
+static void encode_segment(leat_encoder *encoder, leat_bytes text, leat_tokens *out)
+{
+    text = leat_normalize(&encoder->tokenizer->normalizer, &encoder->normalizing, text);
+    encode_normalized(encoder, text, out);
+}
+
+static void encode_text(leat_encoder *encoder, leat_bytes text, leat_tokens *out)
+{
+    const leat_tokenizer *tokenizer = encoder->tokenizer;
+    size_t from = 0, at = 0;
+    leat_match match;
+    while (leat_matcher_next(&tokenizer->raw, text, at, &match)) {
+        const leat_added *added = &tokenizer->added.items[match.item];
+        at = match.end;
+        if (!leat_added_accepts(added, text, from, &match)) {
+            continue;
+        }
+        if (match.start > from) {
+            encode_segment(encoder, (leat_bytes){text.data + from, match.start - from}, out);
+        }
+        emit(out, added->id);
+        from = match.end;
+    }
+    if (from < text.size) {
+        encode_segment(encoder, (leat_bytes){text.data + from, text.size - from}, out);
+    }
+}
+
+leat_status leat_encode(leat_encoder *encoder, leat_bytes text, leat_tokens *out, leat_error *error)
+{
+    if (text.size == 0) {
+        return LEAT_OK;
+    }
+    if (text.size >= UINT32_MAX) {
+        LEAT_FAIL(error, LEAT_LIMIT, "a text is too long to be tokenized at once");
+        leat_error_found(error, "%zu bytes", text.size);
+        leat_error_wanted(error, "less than 4 GiB");
+        return LEAT_LIMIT;
+    }
+    if (!leat_json_simd_is_utf8(text.data, text.size)) {
+        size_t fault = leat_utf8_fault(text.data, text.size);
+        LEAT_FAIL(error, LEAT_CORRUPT, "the text is not valid UTF-8");
+        leat_error_found(error, "byte 0x%02x at offset %zu", text.data[fault], fault);
+        leat_error_wanted(error, "valid UTF-8");
+        return LEAT_CORRUPT;
+    }
+    if (encoder->tokenizer->bytes) {
+        reserve(out, text.size);
+        for (size_t i = 0; i < text.size; i++) {
+            out->ids[out->count++] = text.data[i];
+        }
+        return LEAT_OK;
+    }
+    encode_text(encoder, text, out);
+    return LEAT_OK;
+}
+
+leat_status leat_encode_special(leat_encoder *encoder, leat_bytes text, leat_tokens *out,
+                                leat_error *error)
+{
+    const leat_tokenizer *tokenizer = encoder->tokenizer;
+    size_t had = out->count;
+    for (size_t i = 0; i < tokenizer->before.count; i++) {
+        emit(out, tokenizer->before.ids[i]);
+    }
+    leat_status status = leat_encode(encoder, text, out, error);
+    if (status != LEAT_OK) {
+        out->count = had;
+        return status;
+    }
+    for (size_t i = 0; i < tokenizer->after.count; i++) {
+        emit(out, tokenizer->after.ids[i]);
+    }
+    return LEAT_OK;
+}
