@@ -23,8 +23,8 @@ leat_status leat_checkpoint_write(const char *run_folder, const leat_checkpoint 
 /* CORRUPT: which check failed, in one line; never crashes on any file.  */
 leat_status leat_checkpoint_read(const char *path, leat_checkpoint *out,
                                  leat_error *error) LEAT_MUST_USE;
-/* The newest whole checkpoint of a run folder with step ≤ step_max.  NOT_FOUND: there is none.  Rejected ones are said to
- * `log` with the reason. */
+/* The newest whole checkpoint of a run folder with step ≤ step_max.  NOT_FOUND: there is none.  CORRUPT: there are some, and all
+ * are damaged (beginning anew would lose the run).  Rejected ones are said to `log` with the reason. */
 leat_status leat_checkpoint_newest(const char *run_folder, uint64_t step_max, leat_checkpoint *out,
                                    const leat_log *log, leat_error *error) LEAT_MUST_USE;
 /* Removes all but the newest `keep` whole checkpoints (0: keep all) and stale temporary files. */
