@@ -71,7 +71,7 @@ typedef struct leat_job {
         passes; /* 0: not given.  Where given, epochs and on_exhausted below already follow from it */
     leat_bad_records bad_records;
     uint32_t pad_id;
-    char *tokenizer; /* path as written, or "bytes" */
+    char *tokenizer; /* path as written, or "bytes"; NULL: not given */
     leat_token_name bos, eos;
     char *index_dir; /* NULL: default */
     leat_collectives collectives;
@@ -94,6 +94,9 @@ leat_status leat_job_open(leat_job **out, leat_bytes text, const char *path,
 void leat_job_close(leat_job *job);
 /* A path of the job, relative to its folder; for leat_free. */
 char *leat_job_path(const leat_job *job, const char *path);
+
+/* First row of a mixture stage; from_step is translated by the job's batch sizes. */
+uint64_t leat_job_stage_row(const leat_job *job, size_t stage);
 
 /* What the corpus and tokenizer add to the job's identity. */
 typedef struct leat_job_shard {
