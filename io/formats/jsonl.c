@@ -162,7 +162,9 @@ static void keep_rest(pass *p)
         p->begin += bytes;
         bytes = 0;
     }
-    memmove(p->buffer.data, p->buffer.data + p->begin, bytes);
+    if (bytes != 0) {
+        memmove(p->buffer.data, p->buffer.data + p->begin, bytes);
+    }
     p->offset += p->begin;
     p->buffer.size = p->searched = bytes;
     p->begin = 0;
