@@ -2,11 +2,15 @@
  * plan/ alone.  Pointers belong to whoever fills the spec in. */
 #ifndef LEAT_PLAN_SPEC_H
 #define LEAT_PLAN_SPEC_H
+#include "base/status.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 enum { LEAT_PLAN_VERSION = 1 };
+
+/* The token count of a document that cannot be read: the plan is refused at the first draw that needs its piece window. */
+#define LEAT_COUNT_BAD UINT64_MAX
 
 typedef enum leat_unit {
     LEAT_UNIT_NONE,
@@ -59,6 +63,11 @@ typedef struct leat_plan_spec {
     uint8_t digest
         [32]; /* of the order-defining settings; stands in the cursor (all the plan does with it) */
 } leat_plan_spec;
+
+/* INVALID where a rule of docs/plan.md is broken; the text names the setting. */
+leat_status leat_plan_spec_check(const leat_plan_spec *spec, leat_error *error) LEAT_MUST_USE;
+/* N·epochs: the first stream position past the end; 0 where there are no documents, UINT64_MAX where there is no limit. */
+uint64_t leat_plan_stream_end(const leat_plan_dataset *dataset);
 
 /* Rows before step `step`, and the rows of that step, for a schedule of batch sizes. */
 uint64_t leat_plan_step_first_row(const leat_plan_batch_size *sizes, uint64_t count, uint64_t step);

@@ -41,14 +41,18 @@ typedef enum leat_plan_event {
     LEAT_PLAN_REFUSED /* need->dataset: "dataset X has no tokens" (no_tokens), or its document at need->position is bad */
 } leat_plan_event;
 
+typedef enum leat_plan_refusal {
+    LEAT_REFUSED_BAD_COUNT = 0, /* a count fed as LEAT_COUNT_BAD (or 2^56 and more) was met */
+    LEAT_REFUSED_NO_TOKENS = 1, /* no document of a whole epoch has tokens */
+    LEAT_REFUSED_CURSOR =
+        2 /* the cursor names a place that these documents do not have: it is not of this corpus */
+} leat_plan_refusal;
+
 typedef struct leat_plan_need {
     uint32_t dataset;
     uint64_t position;
-    int no_tokens; /* REFUSED: 1 no tokens in a whole epoch; 0 a count fed as LEAT_COUNT_BAD was met */
+    int no_tokens; /* REFUSED: one of leat_plan_refusal */
 } leat_plan_need;
-
-/* A document that cannot be read: the plan is refused at the first draw that needs its piece window. */
-#define LEAT_COUNT_BAD UINT64_MAX
 
 /* `spec` is copied.  `cursor` is NULL for the start, else a cursor of the same spec (leat_cursor_check first).
  * INVALID: a rule of the plan is broken, the text names the setting.  CORRUPT/MISMATCH: the cursor. */
