@@ -105,7 +105,7 @@ typedef struct leat_job_shard {
     const uint8_t *content_hash; /* 16 bytes */
 } leat_job_shard;
 typedef struct leat_job_identity {
-    const uint8_t *tokenizer_sha256; /* 32 bytes */
+    const uint8_t *tokenizer_sha256; /* 32 bytes; NULL: no tokenizer */
     bool has_bos, has_eos;
     uint32_t bos, eos;
     const uint64_t *weights; /* [datasets] the integers in force before the first stage */
@@ -124,8 +124,24 @@ void leat_job_order_settings(const leat_job *job, const leat_job_identity *ident
                              leat_buffer *json, uint8_t digest[32]);
 /* The whole job in canonical form (all keys, defaults filled in). */
 void leat_job_canonical(const leat_job *job, leat_buffer *json);
+/* What a run may change within limits, as canonical JSON: passes, epochs by dataset, batch sizes.  Kept beside the settings
+ * (in the checkpoint's info and the manifest). */
+void leat_job_limits(const leat_job *job, leat_buffer *json);
+/* SHA-256 over names, record counts and content hashes of a dataset's shards, in order. */
+void leat_job_shards_digest(const leat_job_shard *shards, size_t count, uint8_t digest[32]);
+
 /* First difference of two order-settings documents: MISMATCH naming the key, both values and both places; OK where equal.
- * `allow_epochs`: epochs/passes may differ (they are listed apart from the digest). */
+ * CORRUPT: not JSON. */
 leat_status leat_job_compare_settings(leat_bytes ours, const char *our_name, leat_bytes theirs,
                                       const char *their_name, leat_error *error) LEAT_MUST_USE;
+/* The same, for a run that goes on at row `row` (the first row of the step it resumes at): mixture stages that begin there or
+ * later may differ.  Where they do, the digests differ too, and the cursor goes on under the digest of `ours`. */
+leat_status leat_job_compare_settings_at(leat_bytes ours, const char *our_name, leat_bytes theirs,
+                                         const char *their_name, uint64_t row,
+                                         leat_error *error) LEAT_MUST_USE;
+/* Two limits documents, for a run that goes on at step `step`: epochs may only grow, and not at all where the cursor has
+ * `any_ended`; batch sizes of the steps before `step` are the same.  MISMATCH as above. */
+leat_status leat_job_compare_limits(leat_bytes ours, const char *our_name, leat_bytes theirs,
+                                    const char *their_name, uint64_t step, bool any_ended,
+                                    leat_error *error) LEAT_MUST_USE;
 #endif
