@@ -43,7 +43,8 @@ leat_status leat_cursors_truncate(const char *run_folder, uint64_t step,
                                   leat_error *error) LEAT_MUST_USE;
 
 /* The owner file.  take: MISMATCH where a living run holds the folder (names it); waits up to 30 s for an owner on another
- * host to show whether it lives.  renew: every few seconds and before each write; MISMATCH where the run was taken over. */
+ * host to show whether it lives.  renew: every few seconds and before each write; MISMATCH where the run was taken over.
+ * One thread may renew while others check. */
 typedef struct leat_owner leat_owner;
 leat_status leat_owner_take(leat_owner **out, const char *run_folder, const char *job,
                             const leat_clock *clock, leat_error *error) LEAT_MUST_USE;

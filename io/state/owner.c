@@ -32,7 +32,8 @@ struct leat_owner {
     const leat_file_ops *ops;
     const leat_clock *clock;
     char *path;
-    int file; /* the one we made */
+    int file;         /* the one we made */
+    leat_buffer text; /* what we wrote, with the counter at 0 */
     uint64_t counter_offset, renewed;
     identity self;
 };
@@ -250,18 +251,17 @@ static leat_status look(leat_owner *owner, leat_buffer *seen, bool *there, leat_
 static leat_status make_temporary(leat_owner *owner, const char *path, leat_error *error)
 {
     const leat_file_ops *ops = owner->ops;
-    leat_buffer text = {0};
+    leat_buffer *text = &owner->text;
     leat_status status = LEAT_OK;
     owner->file = ops->open(ops->context, path, O_RDWR | O_CREAT | O_EXCL, 0666);
-    write_identity(&owner->self, &text);
+    write_identity(&owner->self, text);
     owner->counter_offset =
-        text.size - COUNTER_DIGITS - 3; /* before the last quote, brace, line end */
-    if (owner->file < 0 || !leat_file_ops_write_all(ops, owner->file, text.data, text.size) ||
+        text->size - COUNTER_DIGITS - 3; /* before the last quote, brace, line end */
+    if (owner->file < 0 || !leat_file_ops_write_all(ops, owner->file, text->data, text->size) ||
         ops->sync(ops->context, owner->file) != 0) {
         leat_fail_errno(error, "write", path, errno);
         error->status = status = LEAT_IO;
     }
-    leat_buffer_deinit(&text);
     return status;
 }
 
@@ -326,6 +326,7 @@ done:
         if (owner->file >= 0) {
             ops->close(ops->context, owner->file);
         }
+        leat_buffer_deinit(&owner->text);
         leat_free(owner->path);
         leat_free(owner);
     }
@@ -336,6 +337,15 @@ leat_status leat_owner_take(leat_owner **out, const char *run_folder, const char
                             const leat_clock *clock, leat_error *error)
 {
     return leat_owner_take_with(out, leat_file_ops_posix(), run_folder, job, clock, error);
+}
+
+/* The file is the one we wrote, whatever its counter says now. */
+static bool is_ours(const leat_owner *owner, const leat_buffer *now)
+{
+    size_t end = owner->counter_offset + COUNTER_DIGITS;
+    return now->size == owner->text.size &&
+           memcmp(now->data, owner->text.data, owner->counter_offset) == 0 &&
+           memcmp(now->data + end, owner->text.data + end, now->size - end) == 0;
 }
 
 static leat_status lost(const leat_owner *owner, leat_error *error)
@@ -351,14 +361,12 @@ leat_status leat_owner_check(leat_owner *owner, leat_error *error)
     leat_buffer text = {0};
     identity present;
     leat_status status = leat_state_read_file(owner->path, OWNER_BYTES_MAX, &text, error);
-    if (status == LEAT_OK) {
+    if (status == LEAT_OK && !is_ours(owner, &text)) {
         parse_identity(&text, &present);
-        if (!present.whole || strcmp(present.nonce, owner->self.nonce) != 0) {
-            LEAT_FAIL(error, LEAT_MISMATCH,
-                      "this run was taken over by job %s (process %" PRIu64 " on %s)", present.job,
-                      present.pid, present.host);
-            status = lost(owner, error);
-        }
+        LEAT_FAIL(error, LEAT_MISMATCH,
+                  "this run was taken over by job %s (process %" PRIu64 " on %s)", present.job,
+                  present.pid, present.host);
+        status = lost(owner, error);
     } else if (status == LEAT_NOT_FOUND) {
         LEAT_FAIL(error, LEAT_MISMATCH, "the owner file of this run was removed");
         status = lost(owner, error);
@@ -394,6 +402,7 @@ void leat_owner_release(leat_owner *owner)
         owner->ops->remove(owner->ops->context, owner->path);
     }
     owner->ops->close(owner->ops->context, owner->file);
+    leat_buffer_deinit(&owner->text);
     leat_free(owner->path);
     leat_free(owner);
 }
