@@ -269,6 +269,52 @@ static void test_limit(void)
     }
 }
 
+/* Lines at the limit that the edge of a read cuts, and lines of blanks beyond it. */
+static void test_limit_at_edges(void)
+{
+    static const struct {
+        const char *label, *end;
+        size_t spaces;
+        const char *want;
+        uint64_t limit;
+    } cases[] = {
+        {"CR is the read's last byte", "\"}\r\n", 0, "good", (1 << 20) - 1},
+        {"one byte too many", "\"}x\r\n", 0, "bad", (1 << 20) - 1},
+        {"blanks, then a byte", "x\n", 3 << 20, "bad", 1000},
+        {"blanks, then a byte at the end", "x", 3 << 20, "bad", 1000},
+        {"blanks alone", "\r\n", 3 << 20, "none", 1000},
+        {"blanks alone at the end", "", 3 << 20, "none", 1000},
+        {"blanks up to the edge", "\r", (2 << 20) - 1, "none", 1000},
+        {"bytes, then blanks", "\n", 3 << 20, "bad", 999},
+        {"and a byte behind", "\rx", (2 << 20) - 1, "bad", 1000},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        leat_buffer file = {0};
+        kit_corpus kit;
+        leat_record_rules limited = {.format = "jsonl", .record_bytes_max = cases[i].limit};
+        if (cases[i].limit == 999) {
+            memset(leat_buffer_extend(&file, 3 << 20), 'x', 3 << 20);
+        }
+        if (cases[i].spaces != 0) {
+            memset(leat_buffer_extend(&file, cases[i].spaces), ' ', cases[i].spaces);
+        } else {
+            leat_buffer_add_text(&file, "{\"text\":\"");
+            memset(leat_buffer_extend(&file, cases[i].limit - 11), 'x', cases[i].limit - 11);
+        }
+        leat_buffer_add_text(&file, cases[i].end);
+        kit_write("le.jsonl", file.data, file.size);
+        if (CHECK_OK(kit_open(&kit, kit_path("le.jsonl"), &limited), &kit_error)) {
+            CHECK_TEXT(cases[i].label,
+                       kit.documents == 0                  ? "none"
+                       : kit.summaries[0].bad_records == 0 ? "good"
+                                                           : "bad",
+                       cases[i].want);
+            kit_close(&kit);
+        }
+        leat_buffer_deinit(&file);
+    }
+}
+
 typedef struct worker {
     kit_corpus *kit;
     uint64_t seed;
@@ -343,6 +389,7 @@ int main(void)
     test_edges();
     test_large_record();
     test_limit();
+    test_limit_at_edges();
     test_threads();
     kit_end();
     return check_done();

@@ -114,6 +114,12 @@ static void test_damage(void)
         write_at(sidecar, at, &good.data[at], 1);
     }
     CHECK_OK(leat_shard_index(path, &rules, &readonly, &summary, &kit_error), &kit_error);
+    uint8_t *swapped = leat_alloc(2, LEAT_SIDECAR_BLOCK); /* each whole, in the wrong place */
+    memcpy(swapped, good.data + 2 * LEAT_SIDECAR_BLOCK, LEAT_SIDECAR_BLOCK);
+    memcpy(swapped + LEAT_SIDECAR_BLOCK, good.data + LEAT_SIDECAR_BLOCK, LEAT_SIDECAR_BLOCK);
+    write_at(sidecar, LEAT_SIDECAR_BLOCK, swapped, 2 * LEAT_SIDECAR_BLOCK);
+    leat_free(swapped);
+    check_built("blocks swapped", path, 1);
     const size_t cuts[] = {0, 1, 8, 4095, 4096, 8191, 8192, good.size - 4096, good.size - 1};
     for (size_t i = 0; i < sizeof cuts / sizeof *cuts; i++) {
         CHECK(truncate(sidecar, (off_t)cuts[i]) == 0);
