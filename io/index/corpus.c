@@ -201,13 +201,14 @@ leat_status leat_corpus_acquire_index(leat_corpus *corpus, uint32_t dataset, siz
     leat_status status;
     for (int attempt = 0;; attempt++) {
         index_check check = {part, of, false};
+        unsigned seen = leat_corpus_repairs(corpus, dataset, shard);
         status = leat_files_acquire(corpus->files, 2 * (part->key + shard) + 1, path, check_index,
                                     &check, out, error);
         if (attempt != 0 || !(check.damaged || status == LEAT_NOT_FOUND)) {
             break;
         }
         leat_error kept = *error;
-        if (leat_corpus_repair(corpus, dataset, shard, error) != LEAT_OK) {
+        if (leat_corpus_repair(corpus, dataset, shard, seen, error) != LEAT_OK) {
             *error = kept; /* the first fault is the cause */
             break;
         }
@@ -216,7 +217,7 @@ leat_status leat_corpus_acquire_index(leat_corpus *corpus, uint32_t dataset, siz
     return status;
 }
 
-leat_status leat_corpus_repair(leat_corpus *corpus, uint32_t dataset, size_t shard,
+leat_status leat_corpus_repair(leat_corpus *corpus, uint32_t dataset, size_t shard, unsigned seen,
                                leat_error *error)
 {
     leat_corpus_part *part = &corpus->datasets[dataset];
@@ -226,12 +227,15 @@ leat_status leat_corpus_repair(leat_corpus *corpus, uint32_t dataset, size_t sha
     leat_shard_summary built;
     leat_status status = LEAT_OK;
     pthread_mutex_lock(&corpus->repair_lock);
-    if (of->repaired || corpus->store->create == NULL) {
+    unsigned repairs = leat_corpus_repairs(corpus, dataset, shard);
+    if (repairs != seen) {
+        status = LEAT_OK;
+    } else if (repairs != 0 || corpus->store->create == NULL) {
         LEAT_FAIL(error, LEAT_CORRUPT, "the index of %s is damaged", of->path);
         leat_error_hint(error, "remove it and build it anew: leat index JOB");
         status = error->status;
     } else {
-        of->repaired = true;
+        atomic_store_explicit(&of->repairs, repairs + 1, memory_order_relaxed);
         status = leat_shard_index(of->path, &part->rules, &options, &built, error);
         leat_files_forget(corpus->files, 2 * (part->key + shard) + 1);
     }

@@ -16,7 +16,7 @@ enum {
 typedef struct leat_corpus_shard {
     char *path;
     leat_shard_summary summary;
-    bool repaired; /* its index was rebuilt once in this process; not again */
+    atomic_uint repairs; /* times this process built its index anew, in place of a damaged one */
 } leat_corpus_shard;
 
 typedef struct leat_corpus_part { /* one dataset */
@@ -64,7 +64,14 @@ leat_status leat_corpus_acquire_data(leat_corpus *corpus, uint32_t dataset, size
                                      leat_file **out, leat_error *error) LEAT_MUST_USE;
 leat_status leat_corpus_acquire_index(leat_corpus *corpus, uint32_t dataset, size_t shard,
                                       leat_file **out, leat_error *error) LEAT_MUST_USE;
-/* Builds a shard's index anew after a damaged block was met: once; a second time is CORRUPT. */
-leat_status leat_corpus_repair(leat_corpus *corpus, uint32_t dataset, size_t shard,
+/* Builds a shard's index anew after damage was met.  `seen` is the shard's number of repairs before the damaged bytes were
+ * read: where another thread has repaired it since, nothing is left to do.  CORRUPT: it was repaired before and is damaged again. */
+leat_status leat_corpus_repair(leat_corpus *corpus, uint32_t dataset, size_t shard, unsigned seen,
                                leat_error *error) LEAT_MUST_USE;
+static inline unsigned leat_corpus_repairs(leat_corpus *corpus, uint32_t dataset, size_t shard)
+{
+    /* Relaxed: an old number only means one more look under the repair's lock. */
+    return atomic_load_explicit(&corpus->datasets[dataset].shards[shard].repairs,
+                                memory_order_relaxed);
+}
 #endif

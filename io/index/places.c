@@ -104,6 +104,7 @@ static leat_status block(leat_corpus_reader *reader, uint32_t dataset, size_t sh
     count = count < LEAT_CACHE_BLOCKS - slot ? count : LEAT_CACHE_BLOCKS - slot;
     for (int attempt = 0; status == LEAT_OK; attempt++) {
         bool whole = false;
+        unsigned seen = leat_corpus_repairs(reader->corpus, dataset, shard);
         status = read_blocks(reader, dataset, shard, number, count, &whole, error);
         if (status != LEAT_OK || whole) {
             break;
@@ -114,7 +115,7 @@ static leat_status block(leat_corpus_reader *reader, uint32_t dataset, size_t sh
             leat_error_hint(error, "remove it and build it anew: leat index JOB");
             return error->status;
         }
-        status = leat_corpus_repair(reader->corpus, dataset, shard, error);
+        status = leat_corpus_repair(reader->corpus, dataset, shard, seen, error);
     }
     return status;
 }

@@ -55,17 +55,17 @@ static void random_text(leat_buffer *out, size_t size, const char *mix, uint64_t
     }
 }
 
-static const char *const mixes[] = {"a",
-                                    "4",
-                                    "a4",
-                                    "s",
-                                    "n",
-                                    "aaaaaaaaaaaaaaaaaaaaas",
-                                    "aaaaaaaaaaaaaaaaaaaaaaan",
-                                    "a2s34n",
-                                    "3333333333333333333333333s",
-                                    "22222222222222222222222222222222222222222222222222222222222222"
-                                    "222222222222222222222222222222n"};
+static const char *const mixes[] = {
+    "a",
+    "4",
+    "a4",
+    "s",
+    "n",
+    "aaaaaaaaaaaaaaaaaaaaas",
+    "aaaaaaaaaaaaaaaaaaaaaaan",
+    "a2s34n",
+    "3333333333333333333333333s",
+    "2222222222222222222222222222222222222222222222222222222222222n"};
 
 static void test_part_ends(void)
 {
