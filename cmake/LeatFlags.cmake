@@ -15,7 +15,7 @@ set(LEAT_SANITIZE "" CACHE STRING "Sanitizers for every target: address;undefine
 option(LEAT_WERROR "Warnings are errors" ON)
 
 add_library(leat_flags INTERFACE)
-target_compile_definitions(leat_flags INTERFACE _GNU_SOURCE)
+target_compile_definitions(leat_flags INTERFACE _GNU_SOURCE LEAT_VERSION="${PROJECT_VERSION}")
 target_compile_options(leat_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wcast-qual -Wswitch-enum
   -Wformat=2 $<$<COMPILE_LANGUAGE:C>:-Wvla> $<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes>

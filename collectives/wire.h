@@ -15,6 +15,7 @@ typedef enum leat_channel {
     LEAT_CHANNEL_TICK,
     LEAT_CHANNEL_DIGEST,
     LEAT_CHANNEL_CALL,
+    LEAT_CHANNEL_VERDICT, /* at most one gather in a feed's life: why it failed */
     LEAT_CHANNEL_COUNT
 } leat_channel;
 

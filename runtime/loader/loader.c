@@ -1,0 +1,446 @@
+/* loader.c: the public API joined together. */
+#include "loader/loader.h"
+#include "base/arith.h"
+#include "base/json_out.h"
+#include "base/memory.h"
+#include <sched.h>
+
+enum { JOB_BYTES_MAX = 64 << 20 };
+static const uint64_t TOKENIZER_BYTES_MAX = (uint64_t)1 << 30;
+
+static void say(void *context, leat_log_level level, const char *line)
+{
+    const leat_loader *loader = context;
+    if (loader->options.log != NULL) {
+        loader->options.log(loader->options.log_context, level == LEAT_LOG_WARNING, line);
+    }
+}
+
+/* Rank 0's file reaches all ranks, so that they cannot see different ones. */
+static leat_status share_file(leat_loader *loader, const char *path, const char *text,
+                              uint64_t bytes_max, leat_buffer *out, leat_error *error)
+{
+    leat_buffer mine = {0};
+    uint8_t *data = NULL;
+    uint64_t size = 0;
+    leat_status status = LEAT_OK;
+    if (loader->wire->rank == 0 && text != NULL) {
+        leat_buffer_add_text(&mine, text);
+    } else if (loader->wire->rank == 0) {
+        status = leat_store_read_whole(leat_store_posix(), path, bytes_max, &mine, error);
+        if (status == LEAT_NOT_FOUND) {
+            error->status = status = LEAT_INVALID;
+        }
+    }
+    status = leat_agree(loader->wire, status, error);
+    if (status == LEAT_OK) {
+        status = leat_wire_broadcast(loader->wire, 0, mine.data, mine.size, &data, &size, error);
+    }
+    if (status == LEAT_OK) {
+        leat_buffer_add(out, data, (size_t)size);
+    }
+    leat_free(data);
+    leat_buffer_deinit(&mine);
+    return status;
+}
+
+static leat_status open_job_file(leat_loader *loader, const char *job_path, leat_error *error)
+{
+    leat_buffer text = {0};
+    leat_status status =
+        share_file(loader, job_path, loader->options.job_text, JOB_BYTES_MAX, &text, error);
+    if (status == LEAT_OK) {
+        status = leat_job_open(&loader->job, (leat_bytes){text.data, text.size}, job_path,
+                               loader->options.set, loader->options.set_count, error);
+        status = leat_agree(loader->wire, status, error);
+    }
+    leat_buffer_deinit(&text);
+    return status;
+}
+
+static leat_status resolve(const leat_loader *loader, const leat_token_name *name, const char *key,
+                           bool *has, uint32_t *id, leat_error *error)
+{
+    *has = name->kind != LEAT_TOKEN_NONE;
+    *id = name->id;
+    if (name->kind == LEAT_TOKEN_TEXT && !leat_tokenizer_id(loader->tokenizer, name->text, id)) {
+        LEAT_FAIL(error, LEAT_INVALID, "the tokenizer has no token \"%s\"", name->text);
+        leat_error_where(error, "%s: tokenizer.%s", loader->job->path, key);
+        leat_error_found(error, "\"%s\"", name->text);
+        leat_error_wanted(error, "the text or the id of a token of %s", loader->job->tokenizer);
+        return error->status;
+    }
+    if (name->kind == LEAT_TOKEN_ID && name->id >= leat_tokenizer_vocabulary(loader->tokenizer)) {
+        LEAT_FAIL(error, LEAT_INVALID, "the tokenizer has no id %u", name->id);
+        leat_error_where(error, "%s: tokenizer.%s", loader->job->path, key);
+        leat_error_wanted(error, "an id below %u", leat_tokenizer_vocabulary(loader->tokenizer));
+        return error->status;
+    }
+    return LEAT_OK;
+}
+
+static leat_status open_tokenizer(leat_loader *loader, leat_error *error)
+{
+    const leat_job *job = loader->job;
+    leat_status status = LEAT_OK;
+    if (strcmp(job->tokenizer, "bytes") == 0) {
+        loader->tokenizer = leat_tokenizer_open_bytes();
+    } else {
+        leat_buffer file = {0};
+        char *path = leat_job_path(job, job->tokenizer);
+        status = share_file(loader, path, NULL, TOKENIZER_BYTES_MAX, &file, error);
+        if (status == LEAT_OK) {
+            status =
+                leat_agree(loader->wire,
+                           leat_tokenizer_open(&loader->tokenizer,
+                                               (leat_bytes){file.data, file.size}, path, error),
+                           error);
+        }
+        leat_buffer_deinit(&file);
+        leat_free(path);
+    }
+    if (status == LEAT_OK) {
+        status = resolve(loader, &job->bos, "bos", &loader->has_bos, &loader->bos, error);
+    }
+    if (status == LEAT_OK) {
+        status = resolve(loader, &job->eos, "eos", &loader->has_eos, &loader->eos, error);
+    }
+    return status;
+}
+
+leat_status leat_loader_open_job(leat_loader **out, leat_wire *wire, const char *job_path,
+                                 const leat_options *options, leat_error *error)
+{
+    *out = NULL;
+    leat_status status;
+    leat_loader *loader = leat_alloc(1, sizeof *loader);
+    loader->wire = wire;
+    loader->options = *options;
+    loader->log = (leat_log){say, loader};
+    LEAT_TRY(open_job_file(loader, job_path, error));
+    wire->timeout_ns = loader->job->peer_timeout_s * 1000000000u;
+    LEAT_TRY(open_tokenizer(loader, error));
+    LEAT_TRY(leat_loader_open_corpus(loader, error));
+    LEAT_TRY(leat_agree(wire, leat_loader_open_spec(loader, error), error));
+    *out = loader;
+done:
+    if (status != LEAT_OK) {
+        loader->failed = true;
+        leat_loader_close(loader);
+    }
+    return status;
+}
+
+static void stop_from_folder(void *context)
+{
+    leat_loader_stop(context);
+}
+
+static leat_status on_step(void *context, const leat_feed_step *step, leat_error *error)
+{
+    leat_loader *loader = context;
+    return loader->folder == NULL ? LEAT_OK
+                                  : leat_run_folder_step(loader->folder, step, loader->feed, error);
+}
+
+static leat_status open_folder(leat_loader *loader, leat_error *error)
+{
+    const leat_options *options = &loader->options;
+    leat_status status = LEAT_OK;
+    if (loader->wire->rank == 0 && options->run_folder != NULL && !options->replay) {
+        status = leat_run_folder_open(
+            &loader->folder,
+            &(leat_run_folder_options){options->run_folder, loader->job->path, loader->first_step,
+                                       &loader->log, stop_from_folder, loader},
+            error);
+    }
+    return leat_agree(loader->wire, status, error);
+}
+
+/* Cores in the caller's mask less two for the trainer and the loader thread, at least one. */
+static uint32_t worker_count(const leat_loader *loader)
+{
+    cpu_set_t mask;
+    if (loader->options.inline_work) {
+        return 0;
+    }
+    if (loader->job->threads != 0) {
+        return loader->job->threads;
+    }
+    int cores = sched_getaffinity(0, sizeof mask, &mask) == 0 ? CPU_COUNT(&mask) : 1;
+    if (cores == 1 && loader->wire->rank == 0) {
+        leat_log_say(
+            &loader->log, LEAT_LOG_WARNING,
+            "this rank is bound to one core: give it more (mpirun --bind-to none, srun -c)");
+    }
+    return cores > 3 ? (uint32_t)cores - 2 : 1;
+}
+
+static leat_status open_feed(leat_loader *loader, leat_error *error)
+{
+    const leat_job *job = loader->job;
+    leat_feed_options options = {
+        .wire = loader->wire,
+        .spec = &loader->spec,
+        .corpus = loader->corpus,
+        .tokenizer = loader->tokenizer,
+        .has_bos = loader->has_bos,
+        .has_eos = loader->has_eos,
+        .bos = loader->bos,
+        .eos = loader->eos,
+        .pad_id = job->pad_id,
+        .vocabulary = loader->tokenizer != NULL ? leat_tokenizer_vocabulary(loader->tokenizer) : 0,
+        .add_special = loader->add_special,
+        .skip_bad = job->bad_records == LEAT_BAD_SKIP,
+        .cursor = {loader->start.cursor.data, loader->start.cursor.size},
+        .deliver_from = loader->first_step,
+        .steps = loader->options.steps != 0 ? loader->options.steps : UINT64_MAX,
+        .threads = worker_count(loader),
+        .look_ahead = job->look_ahead,
+        .progress = loader->options.progress,
+        .slice = loader->slice,
+        .slices = loader->slices,
+        .slice_owner = loader->slice_owner,
+        .token_bytes_max = job->read_cache,
+        .timeout_ns = job->peer_timeout_s * 1000000000u,
+        .log = &loader->log,
+        .on_step = on_step,
+        .context = loader,
+    };
+    memcpy(options.chain, loader->start.chain, sizeof options.chain);
+    return leat_feed_open(&loader->feed, &options, error);
+}
+
+leat_status leat_loader_open(leat_loader **out, leat_wire *wire, const char *job_path,
+                             const leat_options *options, leat_error *error)
+{
+    static const leat_options defaults;
+    *out = NULL;
+    leat_loader *loader = NULL;
+    leat_status status =
+        leat_loader_open_job(&loader, wire, job_path, options != NULL ? options : &defaults, error);
+    if (status != LEAT_OK) {
+        return status;
+    }
+    LEAT_TRY(leat_loader_open_slices(loader, error));
+    LEAT_TRY(leat_loader_open_start(loader, error));
+    LEAT_TRY(open_folder(loader, error));
+    LEAT_TRY(open_feed(loader, error));
+    *out = loader;
+done:
+    if (status != LEAT_OK) {
+        loader->failed = true;
+        leat_loader_close(loader);
+    }
+    return status;
+}
+
+leat_status leat_loader_next(leat_loader *loader, leat_batch *batch, leat_error *error)
+{
+    leat_status status = leat_feed_next(loader->feed, batch, error);
+    batch->mask_boundaries = loader->job->mask_boundaries;
+    loader->failed = loader->failed || status != LEAT_OK;
+    return status;
+}
+
+void leat_loader_done(leat_loader *loader, const leat_batch *batch)
+{
+    leat_feed_done(loader->feed, batch);
+}
+
+leat_status leat_loader_poll(leat_loader *loader, leat_error *error)
+{
+    leat_status status = leat_feed_poll(loader->feed, error);
+    loader->failed = loader->failed || status != LEAT_OK;
+    return status;
+}
+
+/* What a checkpoint says besides the state: for people, and for the limits that may change upward. */
+static void describe(const leat_loader *loader, leat_buffer *info)
+{
+    leat_json_out out = {info, false};
+    leat_json_object(&out);
+    leat_json_key_text(&out, "leat", LEAT_VERSION);
+    leat_json_key_u64(&out, "plan_version", LEAT_PLAN_VERSION);
+    leat_json_key_text(&out, "job", loader->job->path);
+    leat_json_key(&out, "datasets");
+    leat_json_array(&out);
+    for (size_t d = 0; d < loader->job->dataset_count; d++) {
+        leat_json_object(&out);
+        leat_json_key_text(&out, "name", loader->job->datasets[d].name);
+        leat_json_key_u64(&out, "weight", loader->weights[d]);
+        leat_json_key_u64(&out, "epochs", loader->job->datasets[d].epochs);
+        leat_json_key_u64(&out, "documents", loader->shards.documents[d]);
+        leat_json_object_end(&out);
+    }
+    leat_json_array_end(&out);
+    leat_json_object_end(&out);
+}
+
+static leat_status write_checkpoint(leat_loader *loader, const char *folder, uint64_t step,
+                                    leat_error *error)
+{
+    leat_checkpoint checkpoint = {.step = step};
+    uint8_t batch[32];
+    leat_status status;
+    if (loader->folder != NULL) {
+        LEAT_TRY(leat_run_folder_check(loader->folder, error));
+    }
+    LEAT_TRY(leat_feed_cursor(loader->feed, step, &checkpoint.cursor, error));
+    if (step == loader->first_step) {
+        memcpy(checkpoint.chain, loader->start.chain, sizeof checkpoint.chain);
+    } else {
+        LEAT_TRY(leat_feed_digest(loader->feed, step - 1, batch, checkpoint.chain, error));
+    }
+    leat_buffer_add(&checkpoint.settings, loader->settings.data, loader->settings.size);
+    describe(loader, &checkpoint.info);
+    LEAT_TRY(leat_store_make_folder(folder, error));
+    LEAT_TRY(leat_checkpoint_write(folder, &checkpoint, error));
+    if (loader->options.keep != 0) {
+        status = leat_checkpoint_prune(folder, loader->options.keep, error);
+    }
+done:
+    leat_checkpoint_deinit(&checkpoint);
+    return status;
+}
+
+/* All ranks save one step, of which every batch before is done. */
+static leat_status check_save(leat_loader *loader, uint64_t step, leat_error *error)
+{
+    size_t size = (size_t)loader->wire->size;
+    uint8_t mine[8], *all = leat_alloc(size, sizeof mine);
+    leat_put_u64(mine, step);
+    leat_status status = leat_feed_gather(loader->feed, mine, all, sizeof mine, error);
+    for (size_t r = 0; r < size && status == LEAT_OK; r++) {
+        if (leat_get_u64(all + 8 * r) != step) {
+            LEAT_FAIL(error, LEAT_INVALID, "ranks save different steps");
+            leat_error_found(error, "step %llu on rank %zu",
+                             (unsigned long long)leat_get_u64(all + 8 * r), r);
+            leat_error_wanted(error, "step %llu as on rank %d", (unsigned long long)step,
+                              loader->wire->rank);
+            status = error->status;
+        }
+    }
+    leat_free(all);
+    return status;
+}
+
+leat_status leat_loader_save(leat_loader *loader, const char *folder, uint64_t step,
+                             leat_error *error)
+{
+    leat_status status = check_save(loader, step, error);
+    if (status == LEAT_OK && step > leat_feed_step_next(loader->feed)) {
+        status = LEAT_FAIL(
+            error, LEAT_INVALID,
+            "step %llu cannot be saved before its batches are done; the next step is %llu",
+            (unsigned long long)step, (unsigned long long)leat_feed_step_next(loader->feed));
+    }
+    if (status == LEAT_OK) {
+        status = leat_feed_flush(loader->feed, step, error);
+    }
+    if (status == LEAT_OK && loader->wire->rank == 0) {
+        status = write_checkpoint(loader, folder, step, error);
+    }
+    status = leat_feed_agree(loader->feed, status, error);
+    /* A save that failed takes nothing from the run: the older checkpoints are whole, and the trainer may go on. */
+    return status;
+}
+
+leat_status leat_loader_state(leat_loader *loader, uint64_t step, void **bytes, size_t *count,
+                              leat_error *error)
+{
+    leat_buffer cursor = {0};
+    *bytes = NULL;
+    *count = 0;
+    leat_status status = leat_feed_cursor(loader->feed, step, &cursor, error);
+    if (status == LEAT_OK) {
+        *bytes = cursor.data;
+        *count = cursor.size;
+    }
+    return status;
+}
+
+void leat_state_free(void *bytes)
+{
+    leat_free(bytes);
+}
+
+leat_status leat_loader_digest(leat_loader *loader, uint64_t step, uint8_t batch[32],
+                               uint8_t chain[32], leat_error *error)
+{
+    return leat_feed_digest(loader->feed, step, batch, chain, error);
+}
+
+void leat_loader_stop(leat_loader *loader)
+{
+    if (loader->feed != NULL) {
+        leat_feed_stop(loader->feed);
+    }
+}
+
+bool leat_stop_requested(const leat_loader *loader)
+{
+    return leat_feed_stopped(loader->feed);
+}
+
+uint64_t leat_loader_step(const leat_loader *loader)
+{
+    return leat_feed_step_next(loader->feed);
+}
+
+size_t leat_loader_datasets(const leat_loader *loader)
+{
+    return loader->job->dataset_count;
+}
+
+const char *leat_loader_dataset_name(const leat_loader *loader, uint32_t dataset)
+{
+    return loader->job->datasets[dataset].name;
+}
+
+leat_loader_figures leat_loader_measure(const leat_loader *loader)
+{
+    return leat_feed_measure(loader->feed);
+}
+
+static void release(leat_loader *loader, bool gently)
+{
+    if (loader->feed != NULL && loader->folder != NULL && leat_feed_stopped(loader->feed)) {
+        leat_run_folder_stopped(loader->folder);
+    }
+    leat_feed_close(loader->feed, gently);
+    leat_error error;
+    if (leat_run_folder_close(loader->folder, &error) != LEAT_OK) {
+        leat_log_say(&loader->log, LEAT_LOG_WARNING, "%s", error.text);
+    }
+    leat_corpus_close(loader->corpus);
+    leat_shards_deinit(&loader->shards);
+    leat_tokenizer_close(loader->tokenizer);
+    leat_checkpoint_deinit(&loader->start);
+    leat_buffer_deinit(&loader->settings);
+    for (size_t s = 0; loader->stage_weights != NULL && s < loader->job->stage_count; s++) {
+        leat_free(loader->stage_weights[s]);
+    }
+    leat_free(loader->stage_weights);
+    leat_free(loader->plan_stages);
+    leat_free(loader->plan_datasets);
+    leat_free(loader->weights);
+    leat_free(loader->add_special);
+    leat_free(loader->slice_owner);
+    leat_job_close(loader->job);
+    leat_free(loader);
+}
+
+void leat_loader_close(leat_loader *loader)
+{
+    if (loader != NULL) {
+        release(loader, !loader->failed);
+    }
+}
+
+void leat_loader_abandon(leat_loader *loader)
+{
+    if (loader != NULL) {
+        release(loader, false);
+    }
+}
