@@ -429,9 +429,9 @@ static bool all_done(mpi_wire *wire)
 
 static void comms_free(mpi_wire *wire)
 {
-    MPI_Comm *comms[] = {&wire->channels[0], &wire->channels[1], &wire->channels[2], &wire->pair,
-                         &wire->poke};
-    _Static_assert(LEAT_CHANNEL_COUNT == 3, "one communicator a channel");
+    MPI_Comm *comms[] = {&wire->channels[0], &wire->channels[1], &wire->channels[2],
+                         &wire->channels[3], &wire->pair,        &wire->poke};
+    _Static_assert(LEAT_CHANNEL_COUNT == 4, "one communicator a channel");
     for (size_t i = 0; i < sizeof comms / sizeof *comms; i++) {
         if (*comms[i] != MPI_COMM_NULL) {
             MPI_Comm_free(comms[i]);

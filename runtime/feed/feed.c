@@ -126,6 +126,18 @@ static void wake_from_worker(void *context)
     leat_feed_wake_driver(context);
 }
 
+/* MPI_Finalize is coming while the feed is open: its thread must be out of the wire before that goes on. */
+static void wire_ends(void *context)
+{
+    leat_feed *feed = context;
+    leat_feed_thread_stop(feed);
+    feed->wire_failed = true;
+    leat_error error;
+    LEAT_FAIL(&error, LEAT_INVALID, "MPI was finalized while a loader was open");
+    leat_error_hint(&error, "close the loader before MPI_Finalize");
+    leat_feed_fail(feed, &error, 0);
+}
+
 static bool choose_progress(leat_feed *feed)
 {
     return feed->options.progress == LEAT_PROGRESS_THREAD ||
@@ -171,6 +183,8 @@ leat_status leat_feed_open(leat_feed **out, const leat_feed_options *options, le
     if (feed->planned >= options->steps) {
         leat_steps_plan(feed);
     }
+    feed->wire->ending = wire_ends;
+    feed->wire->ending_context = feed;
     if (feed->threaded) {
         leat_feed_thread_start(feed);
     }
@@ -538,6 +552,10 @@ void leat_feed_close(leat_feed *feed, bool gently)
         gently = settle(feed);
     }
     leat_feed_thread_stop(feed);
+    if (feed->wire->ending_context == feed) {
+        feed->wire->ending = NULL;
+        feed->wire->ending_context = NULL;
+    }
     leat_feed_free_tasks(leat_pool_close(feed->pool));
     if (!gently || feed->tick_open || feed->digest_open || feed->verdict_open) {
         feed->wire->ops->abandon(feed->wire);
