@@ -98,28 +98,31 @@ bool leat_feed_turn(leat_feed *feed)
     bool ran = leat_pool_run_one(feed->pool);
     bool collected = leat_feed_collect(feed);
     leat_tick_advance(feed);
-    if (collected || tick != feed->tick) {
+    bool moved = feed->exchange != NULL && leat_exchange_advance(feed);
+    if (collected || moved || tick != feed->tick) {
         leat_steps_advance(feed);
     }
     leat_digests_advance(feed);
     pthread_mutex_lock(&feed->mutex);
-    bool idle = feed->digest_count == 0 && !feed->digest_open;
-    if (feed->settled != feed->tick || feed->digests_idle != idle) {
+    bool idle = feed->digest_count == 0 && !feed->digest_open &&
+                (feed->exchange == NULL || !leat_exchange_under_way(feed));
+    if (feed->settled != feed->tick || feed->messages_idle != idle) {
         feed->settled = feed->tick;
-        feed->digests_idle = idle;
+        feed->messages_idle = idle;
         pthread_cond_broadcast(&feed->trainer_wake);
     }
     pthread_mutex_unlock(&feed->mutex);
     advance_call(feed);
     check_silence(feed);
-    return ran || collected || tick != feed->tick || assembled != feed->assembled ||
+    return ran || collected || moved || tick != feed->tick || assembled != feed->assembled ||
            digested != feed->digested;
 }
 
 /* Is an operation of the wire under way, so that it must be tested? */
 static bool under_way(const leat_feed *feed)
 {
-    return feed->tick_open || feed->digest_open || feed->call.open || feed->verdict_open;
+    return feed->tick_open || feed->digest_open || feed->call.open || feed->verdict_open ||
+           (feed->exchange != NULL && leat_exchange_under_way(feed));
 }
 
 static void nap(leat_feed *feed, uint64_t ns)

@@ -108,7 +108,8 @@ static leat_status open_plan(leat_feed *feed, leat_error *error)
     if (status != LEAT_OK) {
         return status;
     }
-    feed->planned = feed->assembled = feed->cursor_low = leat_work_source_step(feed->source);
+    feed->planned = feed->assembled = feed->released = feed->cursor_low =
+        leat_work_source_step(feed->source);
     leat_work_source_cursor(feed->source, &feed->cursors[feed->planned % feed->cursor_count]);
     uint64_t begin = leat_max_u64(feed->planned, feed->options.deliver_from);
     feed->taken = feed->consumed = feed->told_consumed = feed->min_consumed = begin;
@@ -116,7 +117,7 @@ static leat_status open_plan(leat_feed *feed, leat_error *error)
     feed->ready_steps = begin;
     feed->end_step = feed->stop_step = LEAT_NO_STEP;
     feed->join_limit = UINT64_MAX;
-    feed->digests_idle = true;
+    feed->messages_idle = true;
     memcpy(feed->chain, feed->options.chain, sizeof feed->chain);
     return LEAT_OK;
 }
@@ -168,6 +169,9 @@ leat_status leat_feed_open(leat_feed **out, const leat_feed_options *options, le
     }
     leat_free(all);
     if (status == LEAT_OK) {
+        if (options->exchange && feed->wire->size > 1) {
+            leat_exchange_open(feed);
+        }
         feed->pool = leat_pool_open(&(leat_pool_options){options->corpus, options->tokenizer,
                                                          options->threads, wake_from_worker, feed});
         for (int i = 0; i < LEAT_ROUNDS_AHEAD && status == LEAT_OK; i++) {
@@ -535,7 +539,7 @@ static bool settle(leat_feed *feed)
     feed->join_limit = most;
     feed->wake_pending = true;
     pthread_cond_signal(&feed->driver_wake);
-    while (!(feed->settled >= most && feed->digests_idle) && feed->verdict == LEAT_OK) {
+    while (!(feed->settled >= most && feed->messages_idle) && feed->verdict == LEAT_OK) {
         leat_feed_wait(feed, &ns);
     }
     bool ok = feed->verdict == LEAT_OK;
@@ -557,6 +561,7 @@ void leat_feed_close(leat_feed *feed, bool gently)
         feed->wire->ending_context = NULL;
     }
     leat_feed_free_tasks(leat_pool_close(feed->pool));
+    leat_exchange_close(feed);
     if (!gently || feed->tick_open || feed->digest_open || feed->verdict_open) {
         feed->wire->ops->abandon(feed->wire);
     }

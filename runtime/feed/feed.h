@@ -44,6 +44,8 @@ typedef struct leat_feed_options {
     uint32_t look_ahead; /* windows; 0: 3 */
     leat_progress progress;
     int slice, slices;        /* slice -1: no rows */
+    bool exchange;            /* tokens go from who counted a document to whose rows need it */
+    const int *rank_slices;   /* [ranks] slice of every rank, -1: none */
     const int *slice_owner;   /* [slices] rank that gives the digests of each slice */
     uint64_t token_bytes_max; /* 0: 512 MiB */
     uint64_t timeout_ns;

@@ -55,9 +55,12 @@ typedef enum leat_slot_state {
     LEAT_SLOT_READY
 } leat_slot_state;
 
+typedef struct leat_parcel leat_parcel;
+
 /* Where the tokens of a segment come from. */
 typedef struct leat_slot_source {
     const uint32_t *tokens; /* first token of the segment; NULL: not here yet, or token data */
+    leat_parcel *parcel;    /* they come, or came, in this message; NULL: they are tokenized here */
     uint64_t position;
 } leat_slot_source;
 
@@ -111,6 +114,8 @@ struct leat_feed {
     leat_plan_need refusal;
     uint64_t planned;                  /* steps before it are planned */
     uint64_t assembled;                /* steps before it are assembled here */
+    uint64_t released;                 /* documents that only steps before it need are let go */
+    struct leat_exchange *exchange;    /* NULL: every rank tokenizes the documents of its rows */
     leat_slot *slots;                  /* [slot_count] */
     leat_buffer *cursors;              /* [cursor_count] of step s at s mod cursor_count */
     uint64_t cursor_count, cursor_low; /* oldest step whose cursor is held */
@@ -169,7 +174,7 @@ struct leat_feed {
     uint64_t error_step;
     uint64_t join_limit;      /* ticks from this one on are not joined */
     uint64_t joined, settled; /* ticks joined; ticks that ended */
-    bool digests_idle;        /* none queued, none under way */
+    bool messages_idle;       /* no digest queued or under way, no parcel under way */
     bool flush;               /* somebody waits for digests: ticks are joined at once */
     bool waiting;             /* the trainer waits in next */
     uint64_t digested;        /* steps before it have a digest */
@@ -215,7 +220,30 @@ void leat_steps_plan(leat_feed *feed);
 void leat_steps_advance(leat_feed *feed);
 void leat_steps_slot_assembled(leat_feed *feed, leat_slot *slot);
 
+/* Asks for a document whose tokens are not here; false where they are on the way already or were asked for. */
+bool leat_steps_fetch(leat_feed *feed, uint32_t dataset, uint64_t position);
+
+/* exchange.c */
+void leat_exchange_open(leat_feed *feed);
+void leat_exchange_close(leat_feed *feed);
+/* Notes what the rows of a step just planned make this rank send; before leat_exchange_post. */
+void leat_exchange_plan(leat_feed *feed, const leat_step_plan *plan);
+/* A segment of a slot comes in a message from `owner`; called in the order of this rank's segments. */
+void leat_exchange_expect(leat_feed *feed, leat_slot *slot, size_t segment, int owner);
+/* All steps of a tick are noted: receives are posted, sends as soon as their tokens are here. */
+void leat_exchange_post(leat_feed *feed);
+/* Posts what can be sent, takes in what has come; true where anything moved. */
+bool leat_exchange_advance(leat_feed *feed);
+/* A row that uses the parcel's tokens is assembled: one use less. */
+void leat_exchange_used(leat_feed *feed, leat_parcel *parcel);
+/* What this rank owes to the rows of all steps before it is sent. */
+uint64_t leat_exchange_sent(const leat_feed *feed);
+/* Is a message under way? */
+bool leat_exchange_under_way(const leat_feed *feed);
+
 /* tick.c */
+/* 8 bytes that stand for the whole state of the plan. */
+uint64_t leat_tick_plan_digest(leat_feed *feed);
 void leat_tick_advance(leat_feed *feed);
 /* Begins the agreement on an error that all ranks know of. */
 void leat_verdict_begin(leat_feed *feed, uint64_t step);

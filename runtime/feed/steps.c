@@ -33,7 +33,12 @@ static void add_segment(leat_feed *feed, leat_slot *slot, const leat_segment *fr
         .document = live->document,
         .start = from->start,
     };
-    slot->sources[slot->segment_count++] = (leat_slot_source){NULL, from->position};
+    slot->sources[slot->segment_count] = (leat_slot_source){NULL, NULL, from->position};
+    if (feed->exchange != NULL && (int)live->owner != feed->wire->rank &&
+        !leat_corpus_is_tokens(feed->options.corpus, from->dataset)) {
+        leat_exchange_expect(feed, slot, slot->segment_count, (int)live->owner);
+    }
+    slot->segment_count++;
 }
 
 /* The slot of a step that was just planned: this rank's rows of it. */
@@ -67,6 +72,21 @@ static void fill_slot(leat_feed *feed, const leat_step_plan *plan)
     }
     slot->state = LEAT_SLOT_PLANNED;
     slot->missing = UINT64_MAX; /* not looked at yet */
+}
+
+/* Documents are kept until this rank's rows are assembled and what it owes to others is sent. */
+static void release_documents(leat_feed *feed)
+{
+    uint64_t limit = feed->assembled;
+    if (feed->exchange != NULL) {
+        limit = leat_min_u64(limit, leat_exchange_sent(feed));
+    }
+    for (; feed->released < limit; feed->released++) {
+        const leat_slot *slot = slot_of(feed, feed->released);
+        for (uint32_t d = 0; d < feed->spec->dataset_count; d++) {
+            leat_live_release(&feed->live, d, slot->lows[d]);
+        }
+    }
 }
 
 static void plan_ends(leat_feed *feed)
@@ -125,12 +145,15 @@ void leat_steps_plan(leat_feed *feed)
         feed->planned++;
         keep_cursor(feed, feed->planned);
         if (feed->plan.step >= feed->options.deliver_from) {
+            if (feed->exchange != NULL) {
+                leat_exchange_plan(feed, &feed->plan);
+            }
             fill_slot(feed, &feed->plan);
         } else {
             for (uint32_t d = 0; d < feed->spec->dataset_count; d++) {
                 leat_live_release(&feed->live, d, leat_work_source_low(feed->source, d));
             }
-            feed->assembled = feed->planned;
+            feed->assembled = feed->released = feed->planned;
         }
     }
     if (feed->planned >= feed->options.steps && !feed->plan_over) {
@@ -138,36 +161,47 @@ void leat_steps_plan(leat_feed *feed)
     }
 }
 
-/* Documents of the slot that are not here are tokenized by this rank, once for all rows that need them. */
+bool leat_steps_fetch(leat_feed *feed, uint32_t dataset, uint64_t position)
+{
+    leat_live_document *live = leat_live_at(&feed->live, dataset, position);
+    if (live->wanted || live->tokens != NULL) {
+        return false;
+    }
+    leat_round_item item = {.position = position, .dataset = dataset};
+    leat_error error;
+    if (leat_corpus_places(feed->reader, dataset, &live->document, 1, &item.place, &error) !=
+        LEAT_OK) {
+        leat_feed_fail_here(feed, &error, feed->assembled);
+        return false;
+    }
+    live->wanted = true;
+    leat_feed_tokenize(feed, NULL, &item, 1);
+    return true;
+}
+
+/* Documents of the slot that are not here and come in no message are tokenized by this rank, once for all its rows. */
 static uint64_t look_for(leat_feed *feed, leat_slot *slot)
 {
     uint64_t missing = 0;
     for (size_t i = 0; i < slot->segment_count; i++) {
         const leat_batch_segment *segment = &slot->segments[i];
-        if (slot->sources[i].tokens != NULL ||
+        leat_slot_source *source = &slot->sources[i];
+        if (source->tokens != NULL ||
             leat_corpus_is_tokens(feed->options.corpus, segment->dataset)) {
             continue;
         }
-        leat_live_document *live =
-            leat_live_at(&feed->live, segment->dataset, slot->sources[i].position);
+        if (source->parcel != NULL) {
+            missing++;
+            continue;
+        }
+        const leat_live_document *live =
+            leat_live_at(&feed->live, segment->dataset, source->position);
         if (live->tokens != NULL) {
-            slot->sources[i].tokens = live->tokens + segment->start;
+            source->tokens = live->tokens + segment->start;
             continue;
         }
         missing++;
-        if (live->wanted) {
-            continue;
-        }
-        leat_round_item item = {.position = slot->sources[i].position, .dataset = segment->dataset};
-        leat_error error;
-        leat_status status = leat_corpus_places(feed->reader, segment->dataset, &segment->document,
-                                                1, &item.place, &error);
-        if (status != LEAT_OK) {
-            leat_feed_fail_here(feed, &error, feed->assembled);
-            return missing;
-        }
-        live->wanted = true;
-        leat_feed_tokenize(feed, NULL, &item, 1);
+        leat_steps_fetch(feed, segment->dataset, source->position);
     }
     return missing;
 }
@@ -188,6 +222,7 @@ static void start_assembly(leat_feed *feed, leat_slot *slot)
 
 void leat_steps_advance(leat_feed *feed)
 {
+    release_documents(feed);
     for (uint64_t step = feed->assembled; step < feed->planned && feed->local_status == LEAT_OK;
          step++) {
         leat_slot *slot = slot_of(feed, step);
@@ -207,13 +242,14 @@ void leat_steps_slot_assembled(leat_feed *feed, leat_slot *slot)
         return;
     }
     slot->state = LEAT_SLOT_READY;
+    for (size_t i = 0; i < slot->segment_count; i++) {
+        if (slot->sources[i].parcel != NULL) {
+            leat_exchange_used(feed, slot->sources[i].parcel);
+        }
+    }
     bool any = false;
     while (feed->assembled < feed->planned &&
            slot_of(feed, feed->assembled)->state == LEAT_SLOT_READY) {
-        const leat_slot *ready = slot_of(feed, feed->assembled);
-        for (uint32_t d = 0; d < feed->spec->dataset_count; d++) {
-            leat_live_release(&feed->live, d, ready->lows[d]);
-        }
         feed->assembled++;
         any = true;
     }

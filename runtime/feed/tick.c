@@ -41,7 +41,7 @@ static uint64_t share_begin(const leat_round *round, int rank)
 }
 
 /* The cursor of the next step stands for the whole state of the plan. */
-static uint64_t plan_digest(leat_feed *feed)
+uint64_t leat_tick_plan_digest(leat_feed *feed)
 {
     const leat_buffer *cursor = &feed->cursors[feed->planned % feed->cursor_count];
     return leat_get_u64(cursor->data + cursor->size - 8);
@@ -50,7 +50,7 @@ static uint64_t plan_digest(leat_feed *feed)
 static void join(leat_feed *feed)
 {
     leat_round *round = round_of(feed, feed->tick);
-    tick_head head = {.tick = feed->tick, .plan = plan_digest(feed)};
+    tick_head head = {.tick = feed->tick, .plan = leat_tick_plan_digest(feed)};
     pthread_mutex_lock(&feed->mutex);
     head.taken = feed->taken;
     head.consumed = feed->consumed;
@@ -204,6 +204,9 @@ static void tick_ends(leat_feed *feed)
     agree_on_stop(feed, flags, frozen, taken);
     take_counts(feed, round);
     leat_steps_plan(feed);
+    if (feed->exchange != NULL) {
+        leat_exchange_post(feed);
+    }
     if (feed->verdict_open || feed->verdict != LEAT_OK) {
         return;
     }

@@ -201,6 +201,8 @@ static leat_status open_feed(leat_loader *loader, leat_error *error)
         .slice = loader->slice,
         .slices = loader->slices,
         .slice_owner = loader->slice_owner,
+        .rank_slices = loader->rank_slices,
+        .exchange = job->tokens_way != LEAT_TOKENS_OWN,
         .token_bytes_max = job->read_cache,
         .timeout_ns = job->peer_timeout_s * 1000000000u,
         .log = &loader->log,
@@ -427,6 +429,7 @@ static void release(leat_loader *loader, bool gently)
     leat_free(loader->weights);
     leat_free(loader->add_special);
     leat_free(loader->slice_owner);
+    leat_free(loader->rank_slices);
     leat_job_close(loader->job);
     leat_free(loader);
 }

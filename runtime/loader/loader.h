@@ -37,7 +37,7 @@ struct leat_loader {
 
     leat_checkpoint start; /* where this run goes on from; cursor empty: the beginning */
     uint64_t first_step;   /* first step delivered */
-    int slice, slices, *slice_owner;
+    int slice, slices, *slice_owner, *rank_slices;
 
     leat_run_folder *folder; /* rank 0 with a run folder; else NULL */
     leat_feed *feed;

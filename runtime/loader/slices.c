@@ -57,11 +57,13 @@ leat_status leat_loader_open_slices(leat_loader *loader, leat_error *error)
     leat_put_u64(mine + 8, (uint64_t)loader->slices);
     status = leat_wire_gather_equal(loader->wire, LEAT_CHANNEL_CALL, mine, all, sizeof mine, error);
     loader->slice_owner = leat_alloc((size_t)loader->slices, sizeof *loader->slice_owner);
+    loader->rank_slices = leat_alloc(size, sizeof *loader->rank_slices);
     for (int s = 0; s < loader->slices; s++) {
         loader->slice_owner[s] = -1;
     }
     for (size_t r = size; status == LEAT_OK && r-- > 0;) {
         int64_t slice = (int64_t)leat_get_u64(all + r * sizeof mine);
+        loader->rank_slices[r] = (int)slice;
         if (leat_get_u64(all + r * sizeof mine + 8) != (uint64_t)loader->slices) {
             status = LEAT_FAIL(error, LEAT_INVALID, "ranks disagree about dp_size: %d here",
                                loader->slices);
