@@ -415,6 +415,7 @@ static void release(leat_loader *loader, bool gently)
     if (leat_run_folder_close(loader->folder, &error) != LEAT_OK) {
         leat_log_say(&loader->log, LEAT_LOG_WARNING, "%s", error.text);
     }
+    leat_corpus_reader_close(loader->reader);
     leat_corpus_close(loader->corpus);
     leat_shards_deinit(&loader->shards);
     leat_tokenizer_close(loader->tokenizer);

@@ -26,6 +26,7 @@ struct leat_loader {
     uint32_t bos, eos;
     leat_shards shards;
     leat_corpus *corpus;
+    leat_corpus_reader *reader; /* of the audit, opened when first used */
 
     leat_plan_spec spec;
     leat_plan_dataset *plan_datasets;

@@ -109,7 +109,8 @@ done:
 
 leat_status leat_run_folder_check(leat_run_folder *folder, leat_error *error)
 {
-    return leat_owner_check(folder->owner, error);
+    leat_status status = leat_owner_check(folder->owner, error);
+    return status == LEAT_OK ? leat_batch_log_flush(folder->log, error) : status;
 }
 
 void leat_run_folder_stopped(leat_run_folder *folder)

@@ -21,7 +21,7 @@ leat_status leat_run_folder_open(leat_run_folder **out, const leat_run_folder_op
 /* Logs a step (compares it where it was logged before); every 100 steps keeps the cursor of step+1. */
 leat_status leat_run_folder_step(leat_run_folder *folder, const leat_feed_step *step,
                                  leat_feed *feed, leat_error *error) LEAT_MUST_USE;
-/* Is the folder still ours? */
+/* Before a checkpoint: is the folder still ours?  Makes the log durable. */
 leat_status leat_run_folder_check(leat_run_folder *folder, leat_error *error) LEAT_MUST_USE;
 /* The stop file was obeyed. */
 void leat_run_folder_stopped(leat_run_folder *folder);
