@@ -42,6 +42,9 @@ static leat_status prepare(leat_error *error)
     return LEAT_OK;
 }
 
+/* The image lives in memory, but HDF5 refuses it where a file of its name exists: nothing can exist below /dev/null. */
+static const char IMAGE_NAME[] = "/dev/null/leat-checkpoint";
+
 /* The earliest layout: any HDF5 reads it, and its superblock is the one whose bytes H5Fget_file_image gives right (1.10.8 clears
  * flags in a later superblock without renewing its checksum). */
 static hid_t access_list(void)
@@ -125,7 +128,7 @@ leat_status leat_hdf5_write(const leat_hdf5_field *fields, size_t count, leat_bu
     /* Small index nodes: a dataset here has one chunk, and the default node takes 2 KiB for it. */
     if (access < 0 || create < 0 || H5Pset_istore_k(create, 1) < 0 ||
         H5Pset_obj_track_times(create, 0) < 0 ||
-        (file = H5Fcreate("leat", H5F_ACC_TRUNC, create, access)) < 0) {
+        (file = H5Fcreate(IMAGE_NAME, H5F_ACC_TRUNC, create, access)) < 0) {
         status = hdf5_failed(error, LEAT_IO, "make", "a file in memory");
         goto done;
     }
@@ -238,7 +241,7 @@ leat_status leat_hdf5_read(leat_bytes image, leat_hdf5_field *fields, size_t cou
     leat_buffer_add(&copy, image.data, image.size);
     hid_t access = access_list(), file = -1;
     if (access < 0 || H5Pset_file_image(access, copy.data, copy.size) < 0 ||
-        (file = H5Fopen("leat", H5F_ACC_RDONLY, access)) < 0) {
+        (file = H5Fopen(IMAGE_NAME, H5F_ACC_RDONLY, access)) < 0) {
         status = hdf5_failed(error, LEAT_CORRUPT, "open", "these bytes");
     }
     for (size_t i = 0; i < count && status == LEAT_OK; i++) {

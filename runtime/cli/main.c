@@ -76,14 +76,14 @@ static uint64_t world(void)
     return most;
 }
 
-typedef struct flags {
+typedef struct common_flags {
     bool json, mpi, alone, help;
-} flags;
+} common_flags;
 
 /* Takes the flags of every command out of argv. */
-static flags take_flags(int *argc, char **argv)
+static common_flags take_flags(int *argc, char **argv)
 {
-    flags found = {false, false, false, false};
+    common_flags found = {false, false, false, false};
     const struct {
         const char *name;
         bool *flag;
@@ -216,7 +216,7 @@ static int finish(leat_cli *cli, leat_status status)
 int main(int argc, char **argv)
 {
     leat_cli cli = {0};
-    flags flags = take_flags(&argc, argv);
+    common_flags flags = take_flags(&argc, argv);
     cli.json = flags.json;
     leat_assert_handler_set(on_defect);
     if (argc < 2) {

@@ -1,5 +1,6 @@
 /* leat run JOB: the loader as a job would use it, without a trainer. */
 #include "cli/cli.h"
+#include "base/arith.h"
 #include "base/clock.h"
 #include "base/memory.h"
 #include "collectives/wire.h"
@@ -175,8 +176,7 @@ static void report(const run_state *state, const leat_batch *last)
 {
     leat_loader_figures figures = leat_loader_measure(state->loader);
     uint64_t elapsed = now(state) - state->begin_ns + 1, steps = last->step - state->first_step;
-    uint64_t rate =
-        (uint64_t)((__extension__(unsigned __int128))state->tokens * 1000000000u / elapsed);
+    uint64_t rate = leat_mul_div_u64(state->tokens, 1000000000u, elapsed);
     if (!leat_cli_root(state->cli)) {
         return;
     }
