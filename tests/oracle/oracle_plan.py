@@ -327,7 +327,7 @@ class Plan:
         self.weights = [dataset.weight for dataset in spec.datasets]
         self.credit = [0 for _ in spec.datasets]
         self.found_ended = [False for _ in spec.datasets]
-        self.stage = None
+        self.stage = None  # as of the last draw; 0: the datasets' own weights, 1: the first of the list
         self.ended = False
         self.step = self.rows_given = 0
         self.rows_full = 0  # rows completed: those that have all R tokens, or were packed and served
@@ -339,11 +339,11 @@ class Plan:
 
     # 5. Mixing
     def enter_stage(self, rows_completed):
-        stages = [i for i, (from_row, _) in enumerate(self.spec.stages) if from_row <= rows_completed]
-        stage = stages[-1] if stages else None
+        stage = sum(from_row <= rows_completed for from_row, _ in self.spec.stages)
         if stage != self.stage:
+            if stage > 0:
+                self.weights = list(self.spec.stages[stage - 1][1])
             self.stage = stage
-            self.weights = list(self.spec.stages[stage][1])
             self.credit = [0 for _ in self.credit]
 
     def draw(self, rows_completed):
@@ -428,6 +428,8 @@ class Plan:
         order = permutation(key(self.spec.seed, "rows", "", self.window), len(rows))
         self.dealt = deal([[segment_of(drawn[i]) for i in rows[r]] for r in order], self.spec, self.window)
         self.served = 0
+        if not drawn:  # the plan has ended: no window was opened
+            self.window_state = None
 
     # 7. Batches
     def next(self):
@@ -466,7 +468,6 @@ class Plan:
         if self.rest is not None:
             rest = self.rest
             cursor["rest"] = (rest.dataset, rest.position, rest.start, rest.start + rest.length)
-            cursor["rows"] += rest.length // self.row_tokens
         if self.spec.packing == "best_fit":
             cursor["window"], cursor["served"] = self.window, self.served
             if self.window_state is not None:
