@@ -10,11 +10,14 @@
 /* Pieces are taken in batches: all of a batch's cache lines are asked for before the first is read. */
 enum { BATCH = 64, CACHE_BYTES = 16 << 20 };
 
+#define METASPACE "\xe2\x96\x81"
+
 struct leat_encoder {
     const leat_tokenizer *tokenizer;
     leat_cache cache;
     leat_merge_scratch merging;
     leat_normal_scratch normalizing;
+    leat_buffer prefixed, marked; /* texts with ByteLevel's space in front, with ▁ for spaces */
 };
 
 leat_encoder *leat_encoder_open(const leat_tokenizer *tokenizer, size_t cache_bytes)
@@ -35,6 +38,8 @@ void leat_encoder_close(leat_encoder *encoder)
     leat_cache_deinit(&encoder->cache);
     leat_merge_scratch_deinit(&encoder->merging);
     leat_normal_scratch_deinit(&encoder->normalizing);
+    leat_buffer_deinit(&encoder->prefixed);
+    leat_buffer_deinit(&encoder->marked);
     leat_free(encoder);
 }
 
@@ -110,28 +115,75 @@ static void encode_batch(leat_encoder *encoder, leat_bytes text, size_t start, c
     out->count = (size_t)(ids - out->ids);
 }
 
-static void encode_pieces(leat_encoder *encoder, leat_bytes text, leat_tokens *out)
+/* The splits from `level` on, each one on the pieces of the one before it. */
+static void encode_level(leat_encoder *encoder, size_t level, leat_bytes text, leat_tokens *out)
 {
-    const leat_split *split = encoder->tokenizer->splits;
+    const leat_tokenizer *tokenizer = encoder->tokenizer;
+    const leat_split *split = &tokenizer->splits[level];
     size_t ends[BATCH], at = 0;
-    if (encoder->tokenizer->split_count == 0) {
+    if (level == tokenizer->split_count) {
         ends[0] = text.size;
         encode_batch(encoder, text, 0, ends, 1, out);
         return;
     }
+    if (split->prefix && text.data[0] != ' ') {
+        leat_buffer_clear(&encoder->prefixed);
+        leat_buffer_add_u8(&encoder->prefixed, ' ');
+        leat_buffer_add(&encoder->prefixed, text.data, text.size);
+        text = (leat_bytes){encoder->prefixed.data, encoder->prefixed.size};
+    }
     while (at < text.size) {
         size_t count = split->fill(split, text, at, ends, BATCH);
-        encode_batch(encoder, text, at, ends, count, out);
+        if (level + 1 == tokenizer->split_count) {
+            encode_batch(encoder, text, at, ends, count, out);
+        } else {
+            for (size_t i = 0, from = at; i < count; from = ends[i++]) {
+                encode_level(encoder, level + 1, (leat_bytes){text.data + from, ends[i] - from},
+                             out);
+            }
+        }
         at = ends[count - 1];
     }
 }
 
-/* Text between added tokens of the normalized text. */
-static void encode_normalized(leat_encoder *encoder, leat_bytes text, leat_tokens *out)
+/* Metaspace writes ▁ for spaces, and one in front of a text that has none there. */
+static leat_bytes mark_spaces(leat_encoder *encoder, leat_bytes text, bool first)
+{
+    leat_buffer *out = &encoder->marked;
+    leat_metaspace scheme = encoder->tokenizer->metaspace;
+    bool marked = text.data[0] == ' ' || (text.size >= 3 && memcmp(text.data, METASPACE, 3) == 0);
+    leat_buffer_clear(out);
+    if (!marked && (scheme == LEAT_METASPACE_ALWAYS || (scheme == LEAT_METASPACE_FIRST && first))) {
+        leat_buffer_add_text(out, METASPACE);
+    }
+    for (size_t at = 0; at < text.size;) {
+        const uint8_t *space = memchr(text.data + at, ' ', text.size - at);
+        size_t end = space != NULL ? (size_t)(space - text.data) : text.size;
+        leat_buffer_add(out, text.data + at, end - at);
+        if (space != NULL) {
+            leat_buffer_add_text(out, METASPACE);
+        }
+        at = end + (space != NULL ? 1 : 0);
+    }
+    return (leat_bytes){out->data, out->size};
+}
+
+/* A stretch without added tokens; `first`: it begins where the text does. */
+static void encode_pieces(leat_encoder *encoder, leat_bytes text, bool first, leat_tokens *out)
+{
+    if (encoder->tokenizer->metaspace != LEAT_METASPACE_NONE) {
+        text = mark_spaces(encoder, text, first);
+    }
+    encode_level(encoder, 0, text, out);
+}
+
+/* Text between the added tokens that stand in the text as it is: normalized, and cut at the others. */
+static void encode_segment(leat_encoder *encoder, leat_bytes text, bool first, leat_tokens *out)
 {
     const leat_tokenizer *tokenizer = encoder->tokenizer;
     size_t from = 0, at = 0;
     leat_match match;
+    text = leat_normalize(&tokenizer->normalizer, &encoder->normalizing, text);
     while (leat_matcher_next(&tokenizer->normalized, text, at, &match)) {
         const leat_added *added = &tokenizer->added.items[match.item];
         at = match.end;
@@ -139,20 +191,16 @@ static void encode_normalized(leat_encoder *encoder, leat_bytes text, leat_token
             continue;
         }
         if (match.start > from) {
-            encode_pieces(encoder, (leat_bytes){text.data + from, match.start - from}, out);
+            encode_pieces(encoder, (leat_bytes){text.data + from, match.start - from},
+                          first && from == 0, out);
         }
         emit(out, added->id);
         from = match.end;
     }
     if (from < text.size) {
-        encode_pieces(encoder, (leat_bytes){text.data + from, text.size - from}, out);
+        encode_pieces(encoder, (leat_bytes){text.data + from, text.size - from}, first && from == 0,
+                      out);
     }
-}
-
-static void encode_segment(leat_encoder *encoder, leat_bytes text, leat_tokens *out)
-{
-    text = leat_normalize(&encoder->tokenizer->normalizer, &encoder->normalizing, text);
-    encode_normalized(encoder, text, out);
 }
 
 static void encode_text(leat_encoder *encoder, leat_bytes text, leat_tokens *out)
@@ -167,13 +215,14 @@ static void encode_text(leat_encoder *encoder, leat_bytes text, leat_tokens *out
             continue;
         }
         if (match.start > from) {
-            encode_segment(encoder, (leat_bytes){text.data + from, match.start - from}, out);
+            encode_segment(encoder, (leat_bytes){text.data + from, match.start - from}, from == 0,
+                           out);
         }
         emit(out, added->id);
         from = match.end;
     }
     if (from < text.size) {
-        encode_segment(encoder, (leat_bytes){text.data + from, text.size - from}, out);
+        encode_segment(encoder, (leat_bytes){text.data + from, text.size - from}, from == 0, out);
     }
 }
 

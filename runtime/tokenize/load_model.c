@@ -118,7 +118,8 @@ static leat_status load_merges(leat_load *load, leat_json_value merges)
     if (leat_json_type_of(merges) != LEAT_JSON_ARRAY) {
         return leat_load_damaged(load, "model.merges", "a list of pairs");
     }
-    leat_merges_init(&model->merges, leat_json_count(merges));
+    size_t count = leat_json_count(merges);
+    leat_merges_init(&model->merges, count, count);
     leat_json_value item = leat_json_first(merges, NULL);
     for (size_t i = 0; leat_json_type_of(item) != LEAT_JSON_NONE;
          i++, item = leat_json_after(item, NULL)) {
@@ -192,6 +193,12 @@ leat_status leat_load_model(leat_load *load, leat_json_value json)
     }
     LEAT_TRY(load_vocabulary(load, leat_json_member(json, "vocab")));
     find_byte_ids(model);
+    for (size_t byte = 0; model->byte_level && model->byte_fallback && byte < 256; byte++) {
+        if (model->byte_ids[byte] == LEAT_NO_ID) {
+            return leat_load_unsupported(
+                load, "model", (leat_bytes){(const uint8_t *)"byte_fallback behind ByteLevel", 30});
+        }
+    }
     model->unk = LEAT_NO_ID;
     if (leat_json_get_text(leat_json_member(json, "unk_token"), &unk) &&
         !leat_vocabulary_find(&model->texts, unk, &model->unk)) {

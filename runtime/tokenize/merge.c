@@ -6,10 +6,10 @@
 enum { SHORT_MAX = 64 };
 #define NOTHING UINT32_MAX
 
-void leat_merges_init(leat_merges *merges, size_t count)
+void leat_merges_init(leat_merges *merges, size_t pairs, size_t ranks)
 {
     size_t slots = 1024;
-    while (slots < count + count / 2) {
+    while (slots < pairs + pairs / 2) {
         slots *= 2;
     }
     merges->slots = leat_alloc(slots, sizeof *merges->slots);
@@ -17,7 +17,7 @@ void leat_merges_init(leat_merges *merges, size_t count)
         merges->slots[i].pair = UINT64_MAX;
     }
     merges->slot_mask = slots - 1;
-    merges->into = leat_alloc(count, sizeof *merges->into);
+    merges->into = leat_alloc(ranks, sizeof *merges->into);
     merges->count = 0;
 }
 
@@ -34,15 +34,22 @@ static inline size_t slot_of(const leat_merges *merges, uint64_t pair)
     return (size_t)((hash ^ hash >> 32) * 0xbf58476d1ce4e5b9u >> 32) & merges->slot_mask;
 }
 
-void leat_merges_add(leat_merges *merges, uint32_t left, uint32_t right, uint32_t into)
+void leat_merges_add_ranked(leat_merges *merges, uint32_t left, uint32_t right, uint32_t into,
+                            uint32_t rank)
 {
     uint64_t pair = (uint64_t)left << 32 | right;
     size_t at = slot_of(merges, pair);
     while (merges->slots[at].pair != UINT64_MAX && merges->slots[at].pair != pair) {
         at = (at + 1) & merges->slot_mask;
     }
-    merges->slots[at] = (leat_merge_slot){pair, leat_u32(merges->count), into};
-    merges->into[merges->count++] = into;
+    merges->slots[at] = (leat_merge_slot){pair, rank, into};
+    merges->into[rank] = into;
+    merges->count = rank >= merges->count ? (size_t)rank + 1 : merges->count;
+}
+
+void leat_merges_add(leat_merges *merges, uint32_t left, uint32_t right, uint32_t into)
+{
+    leat_merges_add_ranked(merges, left, right, into, leat_u32(merges->count));
 }
 
 static inline uint32_t rank_of(const leat_merges *merges, uint32_t left, uint32_t right)

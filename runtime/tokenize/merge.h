@@ -15,14 +15,17 @@ typedef struct leat_merges {
     leat_merge_slot *slots;
     size_t slot_mask;
     uint32_t *into; /* by rank */
-    size_t count;
+    size_t count;   /* of ranks in use: the highest and one */
 } leat_merges;
 
-/* Room for `count` merges. */
-void leat_merges_init(leat_merges *merges, size_t count);
+/* Room for `pairs` pairs and for ranks below `ranks`. */
+void leat_merges_init(leat_merges *merges, size_t pairs, size_t ranks);
 void leat_merges_deinit(leat_merges *merges);
 /* The next rank; a pair given again takes the later one, as in the reference. */
 void leat_merges_add(leat_merges *merges, uint32_t left, uint32_t right, uint32_t into);
+/* A rank that pairs with the same result share. */
+void leat_merges_add_ranked(leat_merges *merges, uint32_t left, uint32_t right, uint32_t into,
+                            uint32_t rank);
 
 typedef struct leat_merge_scratch {
     uint32_t *after, *before, *ranks;

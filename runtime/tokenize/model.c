@@ -35,35 +35,29 @@ int leat_byte_of_point(uint32_t code_point)
     return code_point == 0x100 + 67 ? 0xad : -1;
 }
 
-/* The symbols of one character that is no token: its bytes, unk, or nothing, as the reference does. */
-static size_t symbols_of_unknown(const leat_model *model, leat_bytes character, uint32_t *ids,
-                                 bool *after_unk)
+/* The byte tokens of a character, where all of them exist; gives their number. */
+static size_t byte_symbols(const leat_model *model, leat_bytes character, uint32_t *ids)
 {
-    bool all = model->byte_fallback;
-    for (size_t i = 0; all && i < character.size; i++) {
-        all = model->byte_ids[character.data[i]] != LEAT_NO_ID;
-    }
-    if (all) {
-        for (size_t i = 0; i < character.size; i++) {
-            ids[i] = model->byte_ids[character.data[i]];
-        }
-        *after_unk = false;
-        return character.size;
-    }
-    if (model->unk == LEAT_NO_ID || (model->fuse_unk && *after_unk)) {
+    if (!model->byte_fallback || model->byte_level) {
         return 0;
     }
-    ids[0] = model->unk;
-    *after_unk = true;
-    return 1;
+    for (size_t i = 0; i < character.size; i++) {
+        ids[i] = model->byte_ids[character.data[i]];
+        if (ids[i] == LEAT_NO_ID) {
+            return 0;
+        }
+    }
+    return character.size;
 }
 
+/* As in the reference, an unk waits for the next character that is known, so that others can be fused with it, and byte
+ * tokens go past it. */
 size_t leat_model_symbols(const leat_model *model, leat_bytes piece, uint32_t *ids)
 {
     size_t count = 0;
-    bool after_unk = false;
-    for (size_t at = 0; at < piece.size;) {
-        size_t size = model->byte_level ? 1 : leat_utf8_size(piece.data[at]);
+    bool waiting = false;
+    for (size_t at = 0, size; at < piece.size; at += size) {
+        size = model->byte_level ? 1 : leat_utf8_size(piece.data[at]);
         leat_bytes character = {piece.data + at, size};
         uint32_t id = LEAT_NO_ID;
         if (model->byte_level) {
@@ -72,12 +66,24 @@ size_t leat_model_symbols(const leat_model *model, leat_bytes piece, uint32_t *i
             id = LEAT_NO_ID;
         }
         if (id != LEAT_NO_ID) {
+            if (waiting) {
+                ids[count++] = model->unk;
+                waiting = false;
+            }
             ids[count++] = id;
-            after_unk = false;
-        } else {
-            count += symbols_of_unknown(model, character, ids + count, &after_unk);
+            continue;
         }
-        at += size;
+        size_t bytes = byte_symbols(model, character, ids + count);
+        count += bytes;
+        if (bytes == 0 && model->unk != LEAT_NO_ID) {
+            if (waiting && !model->fuse_unk) {
+                ids[count++] = model->unk;
+            }
+            waiting = true;
+        }
+    }
+    if (waiting) {
+        ids[count++] = model->unk;
     }
     return count;
 }
@@ -103,4 +109,46 @@ void leat_model_finish(leat_model *model)
     }
     leat_free(ids);
     leat_merge_scratch_deinit(&scratch);
+}
+
+/* The place in a token where a cut before ▁, or around a line feed, would fall; false where none does. */
+static bool is_cut(leat_bytes token, bool lines)
+{
+    static const uint8_t mark[3] = {0xe2, 0x96, 0x81};
+    bool feed = false, other = false, plain = false;
+    for (size_t at = 0; at < token.size; at += leat_utf8_size(token.data[at])) {
+        if (token.size - at >= 3 && memcmp(token.data + at, mark, 3) == 0) {
+            if (plain) {
+                return true;
+            }
+            other = true;
+            continue;
+        }
+        plain = true;
+        feed = feed || token.data[at] == '\n';
+        other = other || token.data[at] != '\n';
+    }
+    return lines && feed && other;
+}
+
+bool leat_model_runs(const leat_model *model, bool lines)
+{
+    static const uint8_t mark[3] = {0xe2, 0x96, 0x81};
+    uint32_t id;
+    if (model->byte_level || !leat_vocabulary_find(&model->pieces, (leat_bytes){mark, 3}, &id) ||
+        (lines &&
+         !leat_vocabulary_find(&model->pieces, (leat_bytes){(const uint8_t *)"\n", 1}, &id))) {
+        return false;
+    }
+    for (size_t rank = 0; rank < model->merges.count; rank++) {
+        if (is_cut(leat_vocabulary_token(&model->pieces, model->merges.into[rank]), lines)) {
+            return false;
+        }
+    }
+    for (uint32_t other = 0; model->ignore_merges && other < model->pieces.id_count; other++) {
+        if (is_cut(leat_vocabulary_token(&model->pieces, other), lines)) {
+            return false;
+        }
+    }
+    return true;
 }

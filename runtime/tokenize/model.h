@@ -69,6 +69,11 @@ leat_status leat_load_tiktoken(leat_load *load, leat_bytes file) LEAT_MUST_USE;
 /* Marks the tokens that merging makes of their own bytes; after model and splits. */
 void leat_model_finish(leat_model *model);
 
+/* true: no merge reaches over the start of a run of ▁ (nor, with `lines`, over an end of a run of line feeds), so that a text
+ * can be cut there without a change of its ids.  Holds for the vocabularies that SentencePiece made, whose texts would
+ * be one piece each otherwise. */
+bool leat_model_runs(const leat_model *model, bool lines);
+
 /* The first symbols of a piece, before merging, appended at `ids` (room for piece.size); gives their number. */
 size_t leat_model_symbols(const leat_model *model, leat_bytes piece, uint32_t *ids);
 /* The byte-level alphabet: the byte that a code point stands for, -1 for others; and the code point of a byte. */

@@ -45,7 +45,7 @@ static inline size_t end_of(leat_bytes text, size_t at, uint32_t digits_max)
 size_t leat_fill_cl100k(const leat_split *split, leat_bytes text, size_t at, size_t *ends,
                         size_t max)
 {
-    uint32_t digits_max = split->digits_max;
+    uint32_t digits_max = split->run_max;
     size_t count = 0;
     while (at < text.size && count < max) {
         at = end_of(text, at, digits_max);

@@ -106,6 +106,10 @@ leat_status leat_tokenizer_open(leat_tokenizer **out, leat_bytes bytes, const ch
         return status;
     }
     leat_model_finish(&tokenizer->model);
+    if (tokenizer->split_count == 0 && leat_model_runs(&tokenizer->model, false)) {
+        leat_split_runs(&tokenizer->splits[tokenizer->split_count++],
+                        leat_model_runs(&tokenizer->model, true));
+    }
     tokenizer->vocabulary = count_ids(tokenizer);
     *out = tokenizer;
     return LEAT_OK;
@@ -139,7 +143,6 @@ void leat_tokenizer_close(leat_tokenizer *tokenizer)
     leat_matcher_deinit(&tokenizer->raw);
     leat_matcher_deinit(&tokenizer->normalized);
     leat_normalizer_deinit(&tokenizer->normalizer);
-    leat_buffer_deinit(&tokenizer->replacement);
     leat_free(tokenizer->before.ids);
     leat_free(tokenizer->after.ids);
     leat_free(tokenizer);
