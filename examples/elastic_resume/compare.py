@@ -3,7 +3,7 @@
 
     python3 compare.py DATASETS FULL/batches.jsonl LABEL=RUN/batches.jsonl…
 
-LABEL is "ranks|resume time".  Exit 1 where a run differs from the first one in any byte.
+LABEL is "name|ranks|resume time".  Exit 1 where a run differs from the first one in any byte.
 """
 import json
 import sys
@@ -24,9 +24,9 @@ def mixture(log, names):
 
 
 def main():
-    names, full_path, runs = sys.argv[1].split(","), sys.argv[2], sys.argv[3:]
+    names, full_path, runs = sys.argv[1].split(","), sys.argv[2], ["uninterrupted|16|-=" + sys.argv[2]] + sys.argv[3:]
     full, differences = lines(full_path), []
-    row = "{:<12} {:>5} {:>6}  {:<26} {:<18} {:<18} {:>11}  {}"
+    row = "{:<13} {:>5} {:>6}  {:<26} {:<18} {:<18} {:>11}  {}"
     print(row.format("run", "ranks", "steps", "tokens by dataset", "first batch", "last batch", "resumed in", "verdict"))
     for run in runs:
         label, path = run.split("=", 1)
@@ -35,7 +35,7 @@ def main():
         first = next((i for i, pair in enumerate(zip(full, log)) if pair[0] != pair[1]), None)
         if first is None and len(log) != len(full):
             first = min(len(log), len(full))
-        verdict = "equal"
+        verdict = "equal" if path != full_path else "reference"
         if first is not None:
             verdict = f"DIFFERS at step {first}"
             differences.append((path, first))

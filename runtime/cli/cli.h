@@ -23,7 +23,7 @@ typedef struct leat_command {
 } leat_command;
 
 extern const leat_command leat_command_run, leat_command_index, leat_command_tokenize,
-    leat_command_stop;
+    leat_command_stop, leat_command_checkpoint;
 
 /* A usage error: what is wrong and how to learn more. */
 leat_status leat_cli_usage(leat_cli *cli, const char *command, const char *format, ...)
