@@ -23,16 +23,22 @@ typedef struct leat_scan {
     leat_status (*record)(void *context, const leat_record *record, leat_error *error);
     int (*progress)(void *context, uint64_t bytes); /* NULL: none.  Bytes so far; nonzero cancels */
     void *record_context, *progress_context;
+    uint32_t
+        *token_width; /* NULL: not wanted.  Set by scans of token data before the first record */
 } leat_scan;
 
 typedef struct leat_corpus_format {
     const char *name;
-    uint32_t number;      /* in side-cars; never used again for another format */
-    uint32_t token_width; /* 0: text */
+    uint32_t number; /* in side-cars; never used again for another format */
+    /* A second file that belongs to `path` (for leat_free); NULL: the format has none. */
+    char *(*companion)(const char *path);
     leat_status (*scan)(const leat_scan *scan, leat_error *error);
 } leat_corpus_format;
 
-extern const leat_corpus_format leat_format_jsonl;
+extern const leat_corpus_format leat_format_jsonl, leat_format_megatron, leat_format_npy,
+    leat_format_raw;
+
+const leat_corpus_format *leat_format_numbered(uint32_t number); /* NULL: none */
 
 /* The format of a file: the rules' or, where they name none, what its name and first bytes say.  INVALID: none that is known. */
 leat_status leat_format_of(const leat_corpus_format **out, leat_file *file,

@@ -198,6 +198,9 @@ static leat_status read_more(pass *p, leat_error *error)
 static leat_status jsonl_scan(const leat_scan *scan, leat_error *error)
 {
     pass p = {.scan = scan};
+    if (scan->token_width != NULL) {
+        *scan->token_width = 0;
+    }
     leat_status status = leat_jsonl_open(&p.jsonl, scan->rules, error);
     while (status == LEAT_OK && p.offset + p.buffer.size < scan->file->size) {
         keep_rest(&p);

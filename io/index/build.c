@@ -79,6 +79,27 @@ static leat_status add_text(builder *b, const leat_record *record, leat_error *e
     return add_parts(b, record, b->ends, count, error);
 }
 
+/* A run of tokens: one document, or cut after every part_bytes / 4 tokens. */
+static leat_status add_tokens(builder *b, const leat_record *record, leat_error *error)
+{
+    uint64_t most = b->rules->part_bytes / 4, tokens = record->tokens;
+    size_t count = 0;
+    b->summary.text_bytes += 4 * tokens;
+    if (most == 0 || tokens <= most) {
+        leat_entry entry = {.kind = LEAT_ENTRY_TOKENS,
+                            .record = b->summary.records,
+                            .offset = record->offset,
+                            .content = tokens};
+        return add_entry(b, &entry, error);
+    }
+    for (uint64_t end = 0; end < tokens; count++) {
+        end = leat_min_u64(tokens - end, most) + end;
+        LEAT_GROW(b->ends, b->end_capacity, count + 1);
+        b->ends[count] = (size_t)end;
+    }
+    return add_parts(b, record, b->ends, count, error);
+}
+
 static leat_status on_record(void *context, const leat_record *record, leat_error *error)
 {
     builder *b = context;
@@ -93,6 +114,8 @@ static leat_status on_record(void *context, const leat_record *record, leat_erro
             b->summary.first_bad_line = record->line;
         }
         status = add_entry(b, &entry, error);
+    } else if (b->summary.token_width != 0) {
+        status = add_tokens(b, record, error);
     } else {
         status = add_text(b, record, error);
     }
@@ -157,13 +180,13 @@ static leat_status build(builder *b, leat_file *file, uint64_t modified_ns,
                       .hash = hash,
                       .record = on_record,
                       .record_context = b,
+                      .token_width = &b->summary.token_width,
                       .progress = options->progress,
                       .progress_context = options->progress_context};
     if (status == LEAT_OK && file->size > LEAT_SIDECAR_OFFSET_MAX) {
         status = LEAT_FAIL(error, LEAT_LIMIT, "%s is larger than 2^48 bytes", file->path);
     }
     if (status == LEAT_OK) {
-        b->summary.token_width = format->token_width;
         out->format = format->number;
         status = format->scan(&scan, error);
     }
@@ -174,7 +197,7 @@ static leat_status build(builder *b, leat_file *file, uint64_t modified_ns,
         out->summary = b->summary;
         out->parts = b->part_count;
         leat_record_rules_identity(b->rules, out->rules);
-        status = leat_sidecar_windows(file, out->windows, error);
+        status = leat_sidecar_windows(file, format, out->windows, error);
     }
     leat_xxh3_close(hash);
     return status;
@@ -215,19 +238,47 @@ done:
     return status;
 }
 
-leat_status leat_sidecar_windows(leat_file *file, uint64_t out[3], leat_error *error)
+/* The three windows of a file, one behind the other in `to`; their size each, which depends on the file's alone. */
+static leat_status read_windows(leat_file *file, uint8_t *to, size_t *each, leat_error *error)
 {
     size_t bytes = file->size < LEAT_SIDECAR_WINDOW ? (size_t)file->size : LEAT_SIDECAR_WINDOW;
     const uint64_t places[3] = {0, (file->size - bytes) / 2, file->size - bytes};
-    uint8_t *window = leat_alloc(LEAT_SIDECAR_WINDOW, 1);
     leat_status status = LEAT_OK;
+    *each = bytes;
     for (size_t i = 0; i < 3 && status == LEAT_OK; i++) {
-        if (i == 0 || places[i] != places[i - 1]) {
+        uint8_t *window = to + i * bytes;
+        if (i != 0 && places[i] == places[i - 1]) {
+            memcpy(window, window - bytes, bytes);
+        } else {
             status = file->store->read(file, places[i], window, bytes, error);
         }
-        out[i] = leat_xxh3_64(window, bytes);
     }
-    leat_free(window);
+    return status;
+}
+
+leat_status leat_sidecar_windows(leat_file *file, const leat_corpus_format *format, uint64_t out[3],
+                                 leat_error *error)
+{
+    uint8_t *windows = leat_alloc(3, LEAT_SIDECAR_WINDOW);
+    char *second = format->companion != NULL ? format->companion(file->path) : NULL;
+    leat_file *companion = NULL;
+    size_t each;
+    leat_status status = read_windows(file, windows, &each, error);
+    for (size_t i = 0; i < 3 && status == LEAT_OK; i++) {
+        out[i] = leat_xxh3_64(windows + i * each, each);
+    }
+    if (status == LEAT_OK && second != NULL) {
+        LEAT_TRY(file->store->open(file->store, second, &companion, error));
+        LEAT_TRY(read_windows(companion, windows, &each, error));
+        for (size_t i = 0; i < 3; i++) {
+            out[i] = (out[i] ^ companion->size) * 0x9e3779b97f4a7c15u ^
+                     leat_xxh3_64(windows + i * each, each);
+        }
+    }
+done:
+    file->store->close(companion);
+    leat_free(second);
+    leat_free(windows);
     return status;
 }
 

@@ -40,6 +40,7 @@ static leat_status open_dataset(const leat_corpus_dataset *given, leat_corpus_pa
     }
     part->rules.format = part->rules.format != NULL ? leat_strdup(part->rules.format) : NULL;
     part->rules.text = leat_strdup(part->rules.text);
+    part->rules.dtype = part->rules.dtype != NULL ? leat_strdup(part->rules.dtype) : NULL;
     part->name = leat_strdup(given->name);
     part->shards = leat_alloc(given->shard_count, sizeof *part->shards);
     part->first = leat_alloc(given->shard_count + 1, sizeof *part->first);
@@ -56,7 +57,9 @@ static void close_dataset(leat_corpus_part *part)
     for (size_t i = 0; i < part->shard_count; i++) {
         leat_free(part->shards[i].path);
     }
-    char *format = NULL, *text = NULL; /* our own copies behind const pointers */
+    char *format = NULL, *text = NULL, *dtype = NULL; /* our own copies behind const pointers */
+    memcpy(&dtype, &part->rules.dtype, sizeof dtype);
+    leat_free(dtype);
     memcpy(&format, &part->rules.format, sizeof format);
     memcpy(&text, &part->rules.text, sizeof text);
     leat_free(format);

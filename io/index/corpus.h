@@ -12,12 +12,17 @@
 
 /* How records become documents; all of it is in the identity of a side-car. */
 typedef struct leat_record_rules {
-    const char *format; /* NULL: from the file's name and magic bytes */
+    const char *
+        format; /* jsonl, megatron (.bin with .idx), npy, raw; NULL: from the file's name and magic bytes */
     const char *
         text; /* NULL: "text".  Key or column of the text, "a.b" for a nested one ("a\.b": a dot in a name) */
     uint64_t part_bytes;       /* 0: never cut, else at least 64 */
     uint64_t record_bytes_max; /* at most 2^30, which 0 stands for */
-    bool replace_bad_utf8;     /* bad_records: replace */
+    const char *dtype;         /* raw token files: "uint16", "int32", …; NULL: none given */
+    bool
+        has_eos_id; /* raw token files: a document ends with this token; else the file is one document */
+    uint32_t eos_id;
+    bool replace_bad_utf8; /* bad_records: replace */
 } leat_record_rules;
 
 typedef struct leat_shard_summary {
@@ -81,13 +86,14 @@ void leat_corpus_close(leat_corpus *corpus);
 
 /* Where a document is. */
 typedef struct leat_place {
-    uint32_t shard;                /* in its dataset */
-    uint32_t part, parts;          /* part number of its record and how many it has */
-    bool bad;                      /* a bad record: no text */
-    uint64_t document;             /* in its dataset */
-    uint64_t record;               /* in its shard, from 0 */
-    uint64_t offset, bytes;        /* of the record in the file (line without its end) */
-    uint64_t text_begin, text_end; /* of this part in the record's decoded text */
+    uint32_t shard;         /* in its dataset */
+    uint32_t part, parts;   /* part number of its record and how many it has */
+    bool bad;               /* a bad record: no text */
+    uint64_t document;      /* in its dataset */
+    uint64_t record;        /* in its shard, from 0 */
+    uint64_t offset, bytes; /* of the record in the file (line without its end) */
+    uint64_t text_begin,
+        text_end; /* of this part in the record's decoded text (token data: in its tokens) */
     uint64_t
         tokens; /* token data: tokens of the document; text with counts known: see leat_corpus_counts_known */
 } leat_place;

@@ -193,7 +193,10 @@ static leat_status place(leat_corpus_reader *reader, uint32_t dataset, uint64_t 
     if (entry.kind == LEAT_ENTRY_PART) {
         status = place_part(reader, dataset, shard, entry.offset, out, error);
     } else if (entry.kind == LEAT_ENTRY_TOKENS) {
+        uint32_t width = part->shards[shard].summary.token_width;
         out->tokens = entry.content;
+        out->bytes = entry.content <= part->shards[shard].summary.file_bytes ? entry.content * width
+                                                                             : UINT64_MAX;
     }
     return status == LEAT_OK ? check_place(part, out, entry.kind, error) : status;
 }

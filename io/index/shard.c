@@ -41,7 +41,12 @@ static leat_status check(leat_file *data, leat_file *sidecar, const leat_record_
     }
     if (status == LEAT_OK && *why == NULL) {
         /* A changed time alone means nothing (a copy, a touch): the content decides. */
-        status = leat_sidecar_windows(data, windows, error);
+        const leat_corpus_format *format = leat_format_numbered(header->format);
+        if (format == NULL) {
+            *why = "it is of another version";
+            return LEAT_OK;
+        }
+        status = leat_sidecar_windows(data, format, windows, error);
         if (status == LEAT_OK && memcmp(windows, header->windows, sizeof windows) != 0) {
             *why = "the data file has another content now";
         }
@@ -141,8 +146,12 @@ static leat_status explain_record(void *context, const leat_record *record, leat
         return LEAT_FAIL(error, LEAT_PEER, "enough");
     }
     e->left--;
-    leat_buffer_add_format(e->out, "%s:%" PRIu64 ": %s (byte %" PRIu64 ")\n", e->path, record->line,
-                           record->fault, record->fault_at);
+    if (record->line != 0) {
+        leat_buffer_add_format(e->out, "%s:%" PRIu64, e->path, record->line);
+    } else {
+        leat_buffer_add_format(e->out, "%s, byte %" PRIu64, e->path, record->offset);
+    }
+    leat_buffer_add_format(e->out, ": %s (byte %" PRIu64 ")\n", record->fault, record->fault_at);
     return LEAT_OK;
 }
 

@@ -57,6 +57,9 @@ void leat_record_rules_identity(const leat_record_rules *rules, uint8_t out[16])
     leat_buffer_add_u64(&text, rules->part_bytes);
     leat_buffer_add_u64(&text, rules->record_bytes_max);
     leat_buffer_add_u8(&text, rules->replace_bad_utf8);
+    leat_buffer_add_text(&text, rules->dtype != NULL ? rules->dtype : "");
+    leat_buffer_add_u8(&text, rules->has_eos_id);
+    leat_buffer_add_u32(&text, rules->has_eos_id ? rules->eos_id : 0);
     leat_xxh3 *hash = leat_xxh3_open();
     leat_xxh3_add(hash, text.data, text.size);
     leat_xxh3_end(hash, out);

@@ -190,7 +190,7 @@ static void put_value(leat_json_out *out, const leat_job *job, const leat_job_ke
     case LEAT_KEY_WEIGHTS:
         break;
     }
-    LEAT_ASSERT(!"a key that the job does not keep");
+    LEAT_ASSERT(false); /* a key that the job does not keep */
 }
 
 /* Every key of the level.  Its depth is that of the schema table. */

@@ -370,11 +370,10 @@ static void test_limits(void)
         leat_buffer_deinit(&a);
         leat_buffer_deinit(&b);
     }
-    static const char *const damaged[] = {
-        "{}", "[]", "{\"epochs\":{\"docs\":1}}",
+    static const char bad_sizes[] =
         "{\"epochs\":{\"docs\":0,\"code\":2},\"batch_size\":[{\"from_step\":0,\"batch_size\":1024},"
-        "{\"from_step\":0,\"batch_size\":1024},{\"from_step\":0,\"batch_size\":1024}]}",
-        "1"};
+        "{\"from_step\":0,\"batch_size\":1024},{\"from_step\":0,\"batch_size\":1024}]}";
+    static const char *const damaged[] = {"{}", "[]", "{\"epochs\":{\"docs\":1}}", bad_sizes, "1"};
     leat_buffer a = {0};
     leat_job *job = must_open(small, NULL, 0);
     leat_job_limits(job, &a);
