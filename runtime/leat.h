@@ -28,7 +28,6 @@ extern "C" {
 
 typedef struct leat_loader leat_loader;
 
-
 typedef enum leat_progress {
     LEAT_PROGRESS_AUTO, /* a loader thread where the wire allows one */
     LEAT_PROGRESS_THREAD,

@@ -15,6 +15,7 @@
 #include "base/memory.h"
 #include "base/xxh3.h"
 #include <inttypes.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -69,15 +70,13 @@ void leat_record_rules_identity(const leat_record_rules *rules, uint8_t out[16])
 
 static char *absolute_path(const char *path)
 {
-    char *resolved = realpath(path, NULL), *folder = NULL, *out;
+    char resolved_bytes[PATH_MAX], folder_bytes[PATH_MAX];
+    const char *resolved = realpath(path, resolved_bytes), *folder = NULL;
     if (resolved == NULL && path[0] != '/') {
-        folder = getcwd(NULL, 0);
+        folder = getcwd(folder_bytes, sizeof folder_bytes);
     }
-    out = folder != NULL ? leat_format("%s/%s", folder, path)
-                         : leat_strdup(resolved != NULL ? resolved : path);
-    free(resolved);
-    free(folder);
-    return out;
+    return folder != NULL ? leat_format("%s/%s", folder, path)
+                          : leat_strdup(resolved != NULL ? resolved : path);
 }
 
 char *leat_sidecar_path(const char *data_path, const leat_record_rules *rules,

@@ -8,7 +8,8 @@
 
 void *leat_alloc(size_t count, size_t item_bytes);              /* zeroed */
 void *leat_realloc(void *old, size_t count, size_t item_bytes); /* new part not zeroed */
-void *leat_alloc_aligned(size_t bytes, size_t alignment);       /* zeroed; leat_free; huge pages from 2 MiB */
+void *leat_alloc_aligned(size_t bytes,
+                         size_t alignment); /* zeroed; leat_free; huge pages from 2 MiB */
 char *leat_strdup(const char *text);
 char *leat_strndup(const char *text, size_t length);
 char *leat_format(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -73,8 +73,7 @@ static void grow(leat_vocabulary *vocabulary)
 
 bool leat_vocabulary_add(leat_vocabulary *vocabulary, leat_bytes token, uint32_t id)
 {
-    if (id >= LEAT_TOKEN_IDS_MAX || token.size >= 1u << 23 ||
-        leat_vocabulary_has(vocabulary, id)) {
+    if (id >= LEAT_TOKEN_IDS_MAX || token.size >= 1u << 23 || leat_vocabulary_has(vocabulary, id)) {
         return false;
     }
     if (2 * (vocabulary->used + 1) > (vocabulary->slots != NULL ? vocabulary->slot_mask + 1 : 0)) {
@@ -105,8 +104,7 @@ bool leat_vocabulary_find(const leat_vocabulary *vocabulary, leat_bytes token, u
     if (vocabulary->slots == NULL) {
         return false;
     }
-    leat_vocabulary_slot slot =
-        vocabulary->slots[slot_of(vocabulary, token, hash_bytes(token))];
+    leat_vocabulary_slot slot = vocabulary->slots[slot_of(vocabulary, token, hash_bytes(token))];
     *id = slot.id_and_one - 1;
     return slot.id_and_one != 0;
 }
