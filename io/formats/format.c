@@ -75,15 +75,16 @@ static leat_status named(const leat_corpus_format **out, const leat_record_rules
     return error->status;
 }
 
-static bool has_companion(const leat_file *file, const leat_corpus_format *format)
+/* A companion that cannot be looked at is an error: the answer decides what the file is. */
+static leat_status has_companion(const leat_file *file, const leat_corpus_format *format, bool *out,
+                                 leat_error *error)
 {
     char *path = format->companion(file->path);
     leat_file_stat found;
-    leat_error ignored;
-    bool there = file->store->stat != NULL &&
-                 file->store->stat(file->store, path, &found, &ignored) == LEAT_OK;
+    leat_status status = file->store->stat(file->store, path, &found, error);
+    *out = status == LEAT_OK;
     leat_free(path);
-    return there;
+    return status == LEAT_NOT_FOUND ? LEAT_OK : status;
 }
 
 /* Is the first byte that is no blank (a byte order mark before it) a brace, or is there none? */
@@ -103,15 +104,19 @@ leat_status leat_format_of(const leat_corpus_format **out, leat_file *file,
     uint8_t head[HEAD_BYTES];
     size_t size = file->size < HEAD_BYTES ? (size_t)file->size : HEAD_BYTES;
     const char *hint;
+    bool paired = false;
     *out = NULL;
     if (rules->format != NULL) {
         return named(out, rules, error);
     }
     leat_status status = file->store->read(file, 0, head, size, error);
+    if (status == LEAT_OK && ends_in(file->path, ".bin")) {
+        status = has_companion(file, &leat_format_megatron, &paired, error);
+    }
     if (status != LEAT_OK) {
         return status;
     }
-    if (ends_in(file->path, ".bin") && has_companion(file, &leat_format_megatron)) {
+    if (paired) {
         *out = &leat_format_megatron;
     } else if (size >= 6 && memcmp(head, "\x93NUMPY", 6) == 0) {
         *out = &leat_format_npy;

@@ -150,9 +150,14 @@ static leat_status check_place(const leat_corpus_part *part, const leat_place *p
                                leat_entry_kind kind, leat_error *error)
 {
     uint64_t file_bytes = part->shards[place->shard].summary.file_bytes;
+    uint32_t width = part->shards[place->shard].summary.token_width;
+    /* Text is at most three times its record: what U+FFFD for each of its bytes would make of it. */
+    uint64_t content_max = part->tokens ? place->bytes / width : 3 * place->bytes;
     bool fits = place->offset <= file_bytes && place->bytes <= file_bytes - place->offset &&
-                place->text_begin <= place->text_end && place->part < place->parts &&
-                kind < LEAT_ENTRY_KINDS && (kind == LEAT_ENTRY_TOKENS) <= part->tokens;
+                place->text_begin <= place->text_end && place->text_end <= content_max &&
+                place->part < place->parts && kind < LEAT_ENTRY_KINDS &&
+                (kind != LEAT_ENTRY_TOKENS || part->tokens) &&
+                (kind != LEAT_ENTRY_WHOLE || !part->tokens);
     if (fits) {
         return LEAT_OK;
     }

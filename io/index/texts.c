@@ -127,29 +127,45 @@ static leat_status take(leat_corpus_reader *reader, uint32_t dataset, const leat
     return LEAT_OK;
 }
 
+/* One read: places that lie together, and what will be read after them (bytes 0: nothing that is known). */
+typedef struct read_plan {
+    size_t count;
+    uint64_t bytes, next_offset, next_bytes;
+} read_plan;
+
+static leat_status read_raw(leat_corpus_reader *reader, uint32_t dataset, const leat_place *first,
+                            const read_plan *plan, leat_error *error)
+{
+    leat_file *file;
+    size_t bytes = (size_t)plan->bytes;
+    leat_status status =
+        leat_corpus_acquire_data(reader->corpus, dataset, first->shard, &file, error);
+    if (status != LEAT_OK) {
+        return status;
+    }
+    leat_buffer_clear(&reader->raw);
+    uint8_t *raw = leat_buffer_extend(&reader->raw, bytes + LEAT_JSONL_PADDING);
+    memset(raw + bytes, 0, LEAT_JSONL_PADDING);
+    status = file->store->read(file, first->offset, raw, bytes, error);
+    if (plan->next_bytes != 0 && file->store->advise != NULL) {
+        file->store->advise(file, plan->next_offset, plan->next_bytes); /* while this is decoded */
+    }
+    leat_files_release(reader->corpus->files, file);
+    atomic_fetch_add_explicit(&reader->corpus->bytes_read, bytes, memory_order_relaxed);
+    return status;
+}
+
 static leat_status read_group(leat_corpus_reader *reader, uint32_t dataset,
-                              const leat_place *places, size_t count, uint64_t bytes,
-                              leat_text *out, leat_error *error)
+                              const leat_place *places, const read_plan *plan, leat_text *out,
+                              leat_error *error)
 {
     bool needed = false;
+    size_t count = plan->count;
     for (size_t i = 0; i < count && !needed; i++) {
         needed = !places[i].bad &&
                  (places[i].parts == 1 || !is_whole_known(reader, dataset, &places[i]));
     }
-    leat_status status = LEAT_OK;
-    if (needed) {
-        leat_file *file;
-        status = leat_corpus_acquire_data(reader->corpus, dataset, places[0].shard, &file, error);
-        if (status != LEAT_OK) {
-            return status;
-        }
-        leat_buffer_clear(&reader->raw);
-        uint8_t *raw = leat_buffer_extend(&reader->raw, (size_t)bytes + LEAT_JSONL_PADDING);
-        memset(raw + bytes, 0, LEAT_JSONL_PADDING);
-        status = file->store->read(file, places[0].offset, raw, (size_t)bytes, error);
-        leat_files_release(reader->corpus->files, file);
-        atomic_fetch_add_explicit(&reader->corpus->bytes_read, bytes, memory_order_relaxed);
-    }
+    leat_status status = needed ? read_raw(reader, dataset, places, plan, error) : LEAT_OK;
     for (size_t i = 0; i < count && status == LEAT_OK; i++) {
         const uint8_t *data =
             needed ? reader->raw.data + (places[i].offset - places[0].offset) : NULL;
@@ -183,6 +199,16 @@ static leat_status reserve(leat_corpus_reader *reader, uint32_t dataset, const l
     return LEAT_OK;
 }
 
+/* What to read for the places from `at` on: a group, or a bad place for which there is nothing to read. */
+static read_plan next_read(const leat_place *places, size_t at, size_t count)
+{
+    read_plan plan = {.count = 1};
+    if (at < count && !places[at].bad) {
+        plan.count = group(places + at, count - at, &plan.bytes);
+    }
+    return plan;
+}
+
 leat_status leat_corpus_read_texts(leat_corpus_reader *reader, uint32_t dataset,
                                    const leat_place *places, size_t count, leat_text *out,
                                    leat_error *error)
@@ -194,15 +220,18 @@ leat_status leat_corpus_read_texts(leat_corpus_reader *reader, uint32_t dataset,
         status = leat_jsonl_open(&reader->jsonl[dataset], &reader->corpus->datasets[dataset].rules,
                                  error);
     }
+    read_plan now = next_read(places, 0, count);
     for (size_t at = 0; at < count && status == LEAT_OK;) {
-        uint64_t bytes;
-        if (places[at].bad) {
-            at++;
-            continue;
+        size_t behind = at + now.count;
+        read_plan next = next_read(places, behind, count);
+        if (!places[at].bad) {
+            bool near = next.bytes != 0 && places[behind].shard == places[at].shard;
+            now.next_offset = near ? places[behind].offset : 0;
+            now.next_bytes = near ? next.bytes : 0;
+            status = read_group(reader, dataset, places + at, &now, out + at, error);
         }
-        size_t taken = group(places + at, count - at, &bytes);
-        status = read_group(reader, dataset, places + at, taken, bytes, out + at, error);
-        at += taken;
+        at = behind;
+        now = next;
     }
     return status;
 }

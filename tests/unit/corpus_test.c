@@ -105,79 +105,101 @@ static void add_json_text(leat_buffer *out, const leat_buffer *text)
     leat_buffer_add_text(out, "\"}\n");
 }
 
-/* Records of all sizes with parts: numbers, ranges and texts of the documents, asked for in order, in random order, one by
- * one. */
+enum { PARTS_RECORDS = 700, PARTS_BYTES = 80 };
+
+/* What the documents of test_parts are. */
+typedef struct expected {
+    leat_buffer texts[PARTS_RECORDS];
+    uint64_t *record, *begin, *end; /* of every document */
+    uint64_t count;
+} expected;
+
+static void expect_parts(expected *e)
+{
+    size_t capacity[3] = {0};
+    for (size_t i = 0; i < PARTS_RECORDS; i++) {
+        const leat_buffer *text = &e->texts[i];
+        for (size_t begin = 0, first = 1; first || begin < text->size; first = 0) {
+            LEAT_GROW(e->record, capacity[0], e->count + 1);
+            LEAT_GROW(e->begin, capacity[1], e->count + 1);
+            LEAT_GROW(e->end, capacity[2], e->count + 1);
+            e->record[e->count] = i;
+            e->begin[e->count] = begin;
+            begin = naive_part_end(text->data, text->size, begin, PARTS_BYTES);
+            e->end[e->count++] = begin;
+        }
+    }
+}
+
+static bool is_expected(const expected *e, uint64_t document, const leat_place *place,
+                        const leat_text *got)
+{
+    uint64_t begin = e->begin[document], end = e->end[document];
+    const leat_buffer *text = &e->texts[e->record[document]];
+    return place->record == e->record[document] && place->text_begin == begin &&
+           place->text_end == end && got->size == end - begin && !got->bad &&
+           place->part < place->parts && (place->part == 0) == (begin == 0) &&
+           (place->part + 1 == place->parts) == (end == text->size) &&
+           (got->size == 0 || memcmp(got->data, text->data + begin, got->size) == 0);
+}
+
+/* Up to 50 documents at once, at random or in sequence. */
+static bool ask(kit_corpus *kit, const expected *e, bool follow, uint64_t *seed)
+{
+    enum { MOST = 50 };
+    uint64_t documents[MOST];
+    leat_place places[MOST];
+    leat_text got[MOST];
+    size_t asked = 1 + check_random(seed) % MOST;
+    for (size_t i = 0; i < asked; i++) {
+        documents[i] =
+            follow && i != 0 ? (documents[i - 1] + 1) % e->count : check_random(seed) % e->count;
+    }
+    CHECK_OK(leat_corpus_places(kit->reader, 0, documents, asked, places, &kit_error), &kit_error);
+    CHECK_OK(leat_corpus_read_texts(kit->reader, 0, places, asked, got, &kit_error), &kit_error);
+    for (size_t i = 0; i < asked; i++) {
+        if (!CHECK(is_expected(e, documents[i], &places[i], &got[i]))) {
+            printf("  document %" PRIu64 "\n", documents[i]);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Records of all sizes with parts: numbers, ranges and texts of the documents. */
 static void test_parts(void)
 {
-    enum { RECORDS = 700, PART = 80 };
-    leat_record_rules rules = {.text = "text", .part_bytes = PART};
-    uint64_t seed = 12, document = 0;
-    leat_buffer file = {0}, texts[RECORDS] = {{0}};
+    leat_record_rules rules = {.text = "text", .part_bytes = PARTS_BYTES};
+    uint64_t seed = 12;
+    leat_buffer file = {0};
     kit_corpus kit;
-    for (size_t i = 0; i < RECORDS; i++) {
-        random_text(&texts[i], i == 300 ? 20000 : check_random(&seed) % 300, mixes[i % 10], &seed);
-        add_json_text(&file, &texts[i]);
+    expected e = {0};
+    for (size_t i = 0; i < PARTS_RECORDS; i++) {
+        random_text(&e.texts[i], i == 300 ? 20000 : check_random(&seed) % 300, mixes[i % 10],
+                    &seed);
+        add_json_text(&file, &e.texts[i]);
     }
+    expect_parts(&e);
     kit_write("p.jsonl", file.data, file.size);
     if (!CHECK_OK(kit_open(&kit, kit_path("p.jsonl"), &rules), &kit_error)) {
         return;
     }
-    CHECK_U64("records", kit.summaries[0].records, RECORDS);
-    size_t count = (size_t)kit.documents;
-    uint64_t *record_of = leat_alloc(count, 8), *begin_of = leat_alloc(count, 8),
-             *end_of = leat_alloc(count, 8);
-    for (size_t i = 0; i < RECORDS; i++) {
-        for (size_t begin = 0, first = 1; first || begin < texts[i].size; first = 0, document++) {
-            if (!CHECK(document < count)) {
-                return;
-            }
-            record_of[document] = i;
-            begin_of[document] = begin;
-            begin = end_of[document] = naive_part_end(texts[i].data, texts[i].size, begin, PART);
+    CHECK_U64("records", kit.summaries[0].records, PARTS_RECORDS);
+    if (CHECK_U64("documents", kit.documents, e.count)) {
+        for (size_t round = 0; round < 3000 && ask(&kit, &e, round % 2 == 0, &seed); round++) {
         }
     }
-    CHECK_U64("documents", document, count);
-    for (size_t round = 0; round < 3000; round++) {
-        enum { MOST = 50 };
-        uint64_t documents[MOST];
-        leat_place places[MOST];
-        leat_text got[MOST];
-        size_t asked = 1 + check_random(&seed) % MOST;
-        for (size_t i = 0; i < asked; i++) {
-            bool follow = i != 0 && round % 2 == 0;
-            documents[i] = follow ? (documents[i - 1] + 1) % count : check_random(&seed) % count;
-        }
-        CHECK_OK(leat_corpus_places(kit.reader, 0, documents, asked, places, &kit_error),
-                 &kit_error);
-        CHECK_OK(leat_corpus_read_texts(kit.reader, 0, places, asked, got, &kit_error), &kit_error);
-        for (size_t i = 0; i < asked; i++) {
-            uint64_t d = documents[i], begin = begin_of[d], end = end_of[d];
-            const leat_buffer *text = &texts[record_of[d]];
-            bool same = places[i].record == record_of[d] && places[i].text_begin == begin &&
-                        places[i].text_end == end && got[i].size == end - begin && !got[i].bad &&
-                        places[i].part < places[i].parts && (places[i].part == 0) == (begin == 0) &&
-                        (places[i].part + 1 == places[i].parts) == (end == text->size) &&
-                        memcmp(got[i].data, text->data != NULL ? text->data + begin : got[i].data,
-                               got[i].size) == 0;
-            if (!CHECK(same)) {
-                printf("  round %zu, document %" PRIu64 "\n", round, d);
-                round = 3000;
-                break;
-            }
-        }
-    }
-    uint64_t beyond = count;
     leat_place place;
-    CHECK_U64("no such document", leat_corpus_places(kit.reader, 0, &beyond, 1, &place, &kit_error),
-              LEAT_INVALID);
+    CHECK_U64("no such document",
+              leat_corpus_places(kit.reader, 0, &e.count, 1, &place, &kit_error), LEAT_INVALID);
     kit_close(&kit);
-    for (size_t i = 0; i < RECORDS; i++) {
-        leat_buffer_deinit(&texts[i]);
+    for (size_t i = 0; i < PARTS_RECORDS; i++) {
+        leat_buffer_deinit(&e.texts[i]);
     }
     leat_buffer_deinit(&file);
-    leat_free(record_of);
-    leat_free(begin_of);
-    leat_free(end_of);
+    leat_free(e.record);
+    leat_free(e.begin);
+    leat_free(e.end);
 }
 
 /* A first record whose end lies at, before and behind the edge of a read of 2^20 bytes, then small ones, then none or a
