@@ -76,27 +76,45 @@ def random_weights(rng, count, some_zero):
     return weights
 
 
+def many_datasets_job(rng):
+    """A best_fit job whose windows have rows of about 33 datasets and more, for the second way of dealing."""
+    row_tokens, count = rng.choice([4, 8, 9]), rng.randint(32, 42)
+    datasets = []
+    for number in range(count):
+        tokens = [rng.randint(row_tokens // 2 + 1, row_tokens + 2) for _ in range(rng.randint(1, 4))]
+        datasets.append(oracle.Dataset("%s%d" % (rng.choice(NAMES), number), tokens, rng.choice([1, 1, 1, 2]),
+                                       [len(tokens)], rng.choice([0, 0, 0, 4]), piece_window=rng.choice([1, 3])))
+    job = oracle.Spec(rng.getrandbits(64), row_tokens, datasets, row_tokens, "best_fit",
+                      rng.choice([40, 60, 100]), drop_exhausted=True, drop_last=rng.random() < 0.5)
+    job.batch_sizes = [(0, rng.choice([7, 40]))]
+    return job, 8
+
+
+def large_job(rng):
+    """More than 65,536 documents: permutations of 8 rounds, and blocks of their full size."""
+    count = rng.randint(65537, 70000)
+    unit = rng.choice(["document", "block"])
+    dataset = oracle.Dataset("large", [rng.randint(0, 9) for _ in range(count)], 1, [count], 0, unit=unit,
+                             holdout=rng.choice([0, 250000]), buffer=rng.choice([0, 16384, 70000]))
+    return oracle.Spec(rng.getrandbits(64), 33, [dataset], 33), 3
+
+
 def random_job(rng):
     """A Spec and the number of steps to run it for."""
+    dice = rng.random()
+    if dice < 0.04:
+        return many_datasets_job(rng)
+    if dice < 0.0425:
+        return large_job(rng)
     row_tokens = rng.choice([2, 3, 4, 5, 8, 9, 16, 17, 33, rng.randint(2, 64)])
     packing = rng.choice(PACKINGS)
     longest = row_tokens if packing != "concat" else 6 * row_tokens
     piece = rng.choice([row_tokens, row_tokens, rng.randint(1, row_tokens), rng.randint(1, longest), longest])
-    many = rng.random() < 0.05  # enough datasets, small ones, for the second way of dealing
-    count = rng.randint(31, 40) if many else rng.choice([1, 1, 2, 2, 3, 3, 4, 5, rng.randint(1, 40)])
+    count = rng.choice([1, 1, 2, 2, 3, 3, 4, 5, rng.randint(1, 40)])
     datasets = [random_dataset(rng, number, row_tokens, piece) for number in range(count)]
     job = oracle.Spec(rng.choice([0, 7, rng.getrandbits(64)]), row_tokens, datasets, piece, packing)
     job.pack_window = rng.choice([1, 1, 2, 3, 5, 16])
-    if many:
-        packing = job.packing = rng.choice(["best_fit", "best_fit", "concat"])
-        job.piece = min(piece, row_tokens)
-        job.pack_window = rng.choice([20, 40, 60])
-        for dataset in datasets:
-            if not any(dataset.tokens):
-                dataset.tokens = [rng.randint(1, row_tokens)] * rng.randint(1, 3)
-                dataset.shards = [len(dataset.tokens)]
-            dataset.holdout, dataset.use_holdout = 0, False
-    elif rng.random() < 0.9:  # most jobs shall not be refused
+    if rng.random() < 0.9:  # most jobs shall not be refused
         for number, dataset in enumerate(datasets):
             if oracle.Stream(job, number).empty:
                 dataset.holdout, dataset.use_holdout = 0, False
@@ -226,6 +244,59 @@ def numbered_job(seed, number):
     return job, steps, rng.getrandbits(32)
 
 
+def window_owners(job, steps):
+    """The sets of datasets that own rows, of each window that was dealt; of interest for large numbers only."""
+    if job.packing != "best_fit" or len(job.datasets) <= 32:
+        return []
+    dealt, deal = [], oracle.deal
+
+    def watched(rows, spec, window):
+        dealt.append({max(range(len(spec.datasets)),
+                          key=lambda e: (sum(s.length for s in row if s.dataset == e), -e)) for row in rows})
+        return deal(rows, spec, window)
+    oracle.deal = watched
+    try:
+        oracle_lines(job, steps)
+    finally:
+        oracle.deal = deal
+    return dealt
+
+
+# What section 5, 6 and 1 refuse, each one next to what they still allow.
+def limit_jobs():
+    def job(**settings):
+        weights = settings.pop("weights", [1, 1])
+        datasets = [oracle.Dataset("d%d" % d, [5, 9], weight, [2]) for d, weight in enumerate(weights)]
+        return oracle.Spec(7, settings.pop("row_tokens", 8), datasets, **settings)
+    limit = (1 << 61) // (8 * 2)
+    return [
+        ("weights below the limit", True, job(weights=[limit - 2, 1], piece=8)),
+        ("weights at the limit", False, job(weights=[limit - 1, 1], piece=8)),
+        ("a stage's weights below the limit", True, job(piece=8, stages=[(3, [limit - 1, 0])])),
+        ("a stage's weights at the limit", False, job(piece=8, stages=[(3, [limit, 0])])),
+        ("a piece longer than a row, concat", True, job(piece=9)),
+        ("a piece as long as a row, best_fit", True, job(piece=8, packing="best_fit")),
+        ("a piece longer than a row, best_fit", False, job(piece=9, packing="best_fit")),
+        ("a piece longer than a row, single", False, job(piece=9, packing="single")),
+        ("the longest piece", True, job(piece=1 << 21)),
+        ("a piece that is too long", False, job(piece=(1 << 21) + 1)),
+        ("a pack_window that is too large", False, job(piece=8, packing="best_fit", pack_window=(1 << 28) - 1)),
+    ]
+
+
+def check_limits():
+    jobs = limit_jobs()
+    run = subprocess.run([driver_path()], input="".join(job_text(job, 1, 1) for _, _, job in jobs).encode(),
+                         stdout=subprocess.PIPE, timeout=60, check=False)
+    outputs = run.stdout.decode().split("job\n")[1:]
+    failures = 0 if run.returncode == 0 and len(outputs) == len(jobs) else 1
+    for (label, allowed, _), output in zip(jobs, outputs):
+        if output.startswith("invalid") == allowed:
+            print("%s: wanted %s, got %s" % (label, "allowed" if allowed else "refused", output[:200]))
+            failures += 1
+    return failures
+
+
 def compare_jobs(task):
     """Runs jobs [first, end); returns what differs, and how many jobs came to which ending."""
     seed, first, end = task
@@ -242,8 +313,11 @@ def compare_jobs(task):
         difference = first_difference(driver_lines(output), want)
         if difference:
             failures.append((number, difference))
-        ending = job.packing + " " + want[-1][0]
-        endings[ending] = endings.get(ending, 0) + 1
+        seen = [job.packing + " " + want[-1][0]]
+        seen += ["more than 32 own rows"] * any(len(owners) > 32 for owners in window_owners(job, steps))
+        seen += ["more than 65536 documents"] * any(len(d.tokens) > 65536 for d in job.datasets)
+        for kind in seen:
+            endings[kind] = endings.get(kind, 0) + 1
     if not failures and (run.returncode != 0 or len(outputs) != len(jobs)):
         failures.append((first, "driver ended with %d after %d of %d jobs: %s" %
                          (run.returncode, len(outputs), len(jobs), run.stderr.decode()[-2000:])))
@@ -268,10 +342,15 @@ def main():
             failures += task_failures
             for ending, times in task_endings.items():
                 endings[ending] = endings.get(ending, 0) + times
+    limits = check_limits()
+    for kind in ("more than 32 own rows", "more than 65536 documents"):
+        if count >= 3000 and kind not in endings:
+            print("no job had %s: the test does not reach what it is for" % kind)
+            limits += 1
     for number, text in sorted(failures)[:20]:
         print("job %d: %s" % (number, text))
-    print("%d jobs compared, %d differ; %s" % (sum(endings.values()), len(failures), sorted(endings.items())))
-    return 1 if failures or not endings else 0
+    print("%d jobs compared, %d differ; %s" % (count, len(failures), sorted(endings.items())))
+    return 1 if failures or limits or not endings else 0
 
 
 if __name__ == "__main__":
