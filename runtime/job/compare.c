@@ -10,7 +10,8 @@ enum { DEPTH_MAX = 12 };
 
 typedef struct comparison {
     const char *our_name, *their_name;
-    uint64_t row; /* stages that begin there or later may differ */
+    uint64_t row;       /* stages that begin there or later may differ */
+    leat_buffer *lines; /* not NULL: every difference becomes a line, and none is an error */
     leat_error *error;
 } comparison;
 
@@ -59,6 +60,11 @@ static void show(leat_json_value value, char out[128])
 static leat_status differs(const comparison *with, const char *path, const char *ours,
                            const char *theirs)
 {
+    if (with->lines != NULL) {
+        leat_buffer_add_format(with->lines, "%s: %s in %s, %s in %s\n", path, ours, with->our_name,
+                               theirs, with->their_name);
+        return LEAT_OK;
+    }
     LEAT_FAIL(with->error, LEAT_MISMATCH, "%s differs: %s in %.120s, %s in %.120s", path, ours,
               with->our_name, theirs, with->their_name);
     leat_error_where(with->error, "key %.80s, %.110s and %.110s", path, with->our_name,
@@ -102,9 +108,87 @@ static bool is_free_stage(const comparison *with, const char *path, leat_json_va
 static leat_status compare_values(const comparison *with, const char *path, leat_json_value ours,
                                   leat_json_value theirs, int depth);
 
+/* The dataset of that name: the next one where both lists have one order, else it is searched for. */
+static leat_json_value named_item(leat_json_value list, leat_json_value next, leat_bytes name)
+{
+    leat_json_value at = next;
+    leat_bytes found;
+    bool around = false;
+    while (true) {
+        if (leat_json_type_of(at) == LEAT_JSON_NONE) {
+            if (around) {
+                return at;
+            }
+            around = true;
+            at = leat_json_first(list, NULL);
+            continue;
+        }
+        if (leat_json_get_text(leat_json_member(at, "name"), &found) && found.size == name.size &&
+            memcmp(found.data, name.data, name.size) == 0) {
+            return at;
+        }
+        at = leat_json_after(at, NULL);
+    }
+}
+
+/* Datasets of `ours` that `theirs` lacks are lines; those in both are compared where `inside`. */
+static leat_status list_datasets(const comparison *with, leat_json_value ours,
+                                 leat_json_value theirs, bool inside)
+{
+    leat_json_value next = leat_json_first(theirs, NULL);
+    for (leat_json_value at = leat_json_first(ours, NULL); leat_json_type_of(at) != LEAT_JSON_NONE;
+         at = leat_json_after(at, NULL)) {
+        leat_bytes name = {(const uint8_t *)"", 0};
+        leat_status status = LEAT_OK;
+        bool named = leat_json_get_text(leat_json_member(at, "name"), &name);
+        leat_json_value other = named ? named_item(theirs, next, name) : (leat_json_value){0};
+        if (leat_json_type_of(other) == LEAT_JSON_NONE) {
+            leat_buffer_add_format(with->lines, "datasets.%.*s: only in %s\n", (int)name.size,
+                                   (const char *)name.data,
+                                   inside ? with->our_name : with->their_name);
+        } else {
+            char *path = leat_format("datasets.%.*s", (int)name.size, (const char *)name.data);
+            status = inside ? compare_values(with, path, at, other, 2) : LEAT_OK;
+            leat_free(path);
+            next = leat_json_after(other, NULL);
+        }
+        if (status != LEAT_OK) {
+            return status;
+        }
+    }
+    return LEAT_OK;
+}
+
+/* Names are matched, so that one dataset more does not make all that follow differ; another order is a line of its own. */
+static leat_status list_all_datasets(const comparison *with, leat_json_value ours,
+                                     leat_json_value theirs)
+{
+    size_t before = with->lines->size;
+    leat_status status = list_datasets(with, ours, theirs, true);
+    if (status == LEAT_OK) {
+        status = list_datasets(with, theirs, ours, false);
+    }
+    leat_json_value a = leat_json_first(ours, NULL), b = leat_json_first(theirs, NULL);
+    bool same_order = true;
+    for (; leat_json_type_of(a) != LEAT_JSON_NONE && leat_json_type_of(b) != LEAT_JSON_NONE;
+         a = leat_json_after(a, NULL), b = leat_json_after(b, NULL)) {
+        leat_bytes x = {0}, y = {0};
+        same_order = same_order && leat_json_get_text(leat_json_member(a, "name"), &x) &&
+                     leat_json_get_text(leat_json_member(b, "name"), &y) && x.size == y.size &&
+                     memcmp(x.data, y.data, x.size) == 0;
+    }
+    if (status == LEAT_OK && !same_order && with->lines->size == before) {
+        leat_buffer_add_text(with->lines, "datasets: the same ones in another order\n");
+    }
+    return status;
+}
+
 static leat_status compare_lists(const comparison *with, const char *path, leat_json_value ours,
                                  leat_json_value theirs, int depth)
 {
+    if (with->lines != NULL && strcmp(path, "datasets") == 0) {
+        return list_all_datasets(with, ours, theirs);
+    }
     leat_json_value a = leat_json_first(ours, NULL), b = leat_json_first(theirs, NULL);
     for (size_t i = 0;; i++) {
         bool a_ends = leat_json_type_of(a) == LEAT_JSON_NONE || is_free_stage(with, path, a);
@@ -190,19 +274,63 @@ static leat_status compare_values(const comparison *with, const char *path, leat
     return equal ? LEAT_OK : differ_values(with, path, ours, theirs);
 }
 
-leat_status leat_job_compare_settings_at(leat_bytes ours, const char *our_name, leat_bytes theirs,
-                                         const char *their_name, uint64_t row, leat_error *error)
+/* A canonical job holds decimals; as texts they are compared and shown digit by digit, without floats. */
+static void quote_decimals(leat_bytes text, leat_buffer *out)
 {
-    comparison with = {our_name, their_name, row, error};
+    for (size_t at = 0; at < text.size;) {
+        size_t end = at + 1;
+        bool decimal = false;
+        if (text.data[at] == '"') {
+            while (end < text.size && text.data[end] != '"') {
+                end += text.data[end] == '\\' ? 2 : 1;
+            }
+            end = end < text.size ? end + 1 : text.size;
+        } else if (text.data[at] != '\0' && strchr("-0123456789", text.data[at]) != NULL) {
+            while (end < text.size && text.data[end] != '\0' &&
+                   strchr("+-.0123456789eE", text.data[end]) != NULL) {
+                end++;
+            }
+            decimal = memchr(text.data + at, '.', end - at) != NULL;
+        }
+        leat_buffer_add_text(out, decimal ? "\"" : "");
+        leat_buffer_add(out, text.data + at, end - at);
+        leat_buffer_add_text(out, decimal ? "\"" : "");
+        at = end;
+    }
+}
+
+static leat_status compare_documents(const comparison *with, leat_bytes ours, leat_bytes theirs)
+{
     leat_json *a = leat_json_open(), *b = leat_json_open();
     leat_json_value our_root, their_root;
     leat_status status;
-    LEAT_TRY(leat_json_parse(a, ours, our_name, &our_root, error));
-    LEAT_TRY(leat_json_parse(b, theirs, their_name, &their_root, error));
-    LEAT_TRY(compare_values(&with, "", our_root, their_root, 0));
+    LEAT_TRY(leat_json_parse(a, ours, with->our_name, &our_root, with->error));
+    LEAT_TRY(leat_json_parse(b, theirs, with->their_name, &their_root, with->error));
+    LEAT_TRY(compare_values(with, "", our_root, their_root, 0));
 done:
     leat_json_close(a);
     leat_json_close(b);
+    return status;
+}
+
+leat_status leat_job_compare_settings_at(leat_bytes ours, const char *our_name, leat_bytes theirs,
+                                         const char *their_name, uint64_t row, leat_error *error)
+{
+    const comparison with = {our_name, their_name, row, NULL, error};
+    return compare_documents(&with, ours, theirs);
+}
+
+leat_status leat_job_list_differences(leat_bytes ours, const char *our_name, leat_bytes theirs,
+                                      const char *their_name, leat_buffer *lines, leat_error *error)
+{
+    const comparison with = {our_name, their_name, UINT64_MAX, lines, error};
+    leat_buffer a = {0}, b = {0};
+    quote_decimals(ours, &a);
+    quote_decimals(theirs, &b);
+    leat_status status =
+        compare_documents(&with, (leat_bytes){a.data, a.size}, (leat_bytes){b.data, b.size});
+    leat_buffer_deinit(&a);
+    leat_buffer_deinit(&b);
     return status;
 }
 
@@ -306,7 +434,7 @@ leat_status leat_job_compare_limits(leat_bytes ours, const char *our_name, leat_
                                     const char *their_name, uint64_t step, bool any_ended,
                                     leat_error *error)
 {
-    comparison with = {our_name, their_name, UINT64_MAX, error};
+    const comparison with = {our_name, their_name, UINT64_MAX, NULL, error};
     leat_json *a = leat_json_open(), *b = leat_json_open();
     leat_json_value our_root, their_root;
     leat_status status;

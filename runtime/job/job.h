@@ -139,6 +139,11 @@ leat_status leat_job_compare_settings(leat_bytes ours, const char *our_name, lea
 leat_status leat_job_compare_settings_at(leat_bytes ours, const char *our_name, leat_bytes theirs,
                                          const char *their_name, uint64_t row,
                                          leat_error *error) LEAT_MUST_USE;
+/* Every difference of two documents (settings, limits or jobs in canonical form), "KEY: ours in A, theirs in B" a line;
+ * datasets are matched by name.  No line: they are equal. */
+leat_status leat_job_list_differences(leat_bytes ours, const char *our_name, leat_bytes theirs,
+                                      const char *their_name, leat_buffer *lines,
+                                      leat_error *error) LEAT_MUST_USE;
 /* Two limits documents, for a run that goes on at step `step`: epochs may only grow, and not at all where the cursor has
  * `any_ended`; batch sizes of the steps before `step` are the same.  MISMATCH as above. */
 leat_status leat_job_compare_limits(leat_bytes ours, const char *our_name, leat_bytes theirs,

@@ -59,6 +59,13 @@ static size_t utf8_length(const uint8_t *at, size_t left)
     return length;
 }
 
+/* What YAML does not allow beyond ASCII: U+0080 … U+009F but U+0085, and U+FFFE, U+FFFF. */
+static bool is_unprintable(const uint8_t *at, size_t length)
+{
+    return (length == 2 && at[0] == 0xc2 && at[1] < 0xa0 && at[1] != 0x85) ||
+           (length == 3 && at[0] == 0xef && at[1] == 0xbf && at[2] >= 0xbe);
+}
+
 /* Bytes are checked here and not left to libyaml, because its messages for them name no line. */
 static leat_status check_bytes(const builder *b, leat_bytes text)
 {
@@ -66,7 +73,8 @@ static leat_status check_bytes(const builder *b, leat_bytes text)
     for (size_t at = 0; at < text.size;) {
         uint8_t c = text.data[at];
         size_t length = utf8_length(text.data + at, text.size - at);
-        bool control = (c < 0x20 && c != '\n' && c != '\r' && c != '\t') || c == 0x7f;
+        bool control = (c < 0x20 && c != '\n' && c != '\r' && c != '\t') || c == 0x7f ||
+                       (length > 1 && is_unprintable(text.data + at, length));
         if (length == 0 || control) {
             fail_line(b, line,
                       length == 0 ? "the file is not valid UTF-8"

@@ -111,7 +111,14 @@ static void test_golden(void)
         "\"buffer\":0,\"piece_window\":1,\"window_tokens\":1048576},\"shards\":\"e57257d12a0f31e7f"
         "3f1a4a794cad3758c5aed368f37b4d4b02b0c88203608f0\"}]}");
     CHECK_TEXT("digest", hex, "033efeb392d9f1bc6acf91b03edc2be28b896ceaa101833e7f8e7283f712bf34");
-    leat_buffer_clear(&json);
+    leat_buffer_deinit(&json);
+    leat_job_close(job);
+}
+
+static void test_golden_job(void)
+{
+    leat_buffer json = {0};
+    leat_job *job = must_open(full, NULL, 0);
     leat_job_canonical(job, &json);
     CHECK_TEXT(
         "canonical", leat_buffer_text(&json),
@@ -388,10 +395,48 @@ static void test_limits(void)
     leat_job_close(job);
 }
 
+static void list(const char *a_text, const char *b_text, const char *want)
+{
+    leat_buffer a = {0}, b = {0}, lines = {0};
+    leat_error error;
+    leat_job *job = must_open(a_text, NULL, 0);
+    leat_job_canonical(job, &a);
+    leat_job_close(job);
+    job = must_open(b_text, NULL, 0);
+    leat_job_canonical(job, &b);
+    leat_job_close(job);
+    leat_status status = leat_job_list_differences(
+        (leat_bytes){a.data, a.size}, "a", (leat_bytes){b.data, b.size}, "b", &lines, &error);
+    CHECK_OK(status, &error);
+    CHECK_TEXT("differences", leat_buffer_text(&lines), want);
+    leat_buffer_deinit(&a);
+    leat_buffer_deinit(&b);
+    leat_buffer_deinit(&lines);
+}
+
+static void test_differences(void)
+{
+    list(full, full, "");
+    list("seed: 1\ndatasets: [{name: x, files: a, weight: 0.7}]\n",
+         "seed: 1\ndatasets: [{name: x, files: a, weight: 0.75}]\n",
+         "datasets.x.weight: \"0.7\" in a, \"0.75\" in b\n");
+    list("seed: 1\ndatasets: [{name: x, files: a}, {name: y, files: b, epochs: 2}]\n",
+         "seed: 2\npacking: single\ndatasets: [{name: w, files: a}, {name: y, files: b, epochs: "
+         "3}, {name: z, files: a}]\n",
+         "seed: 1 in a, 2 in b\npacking: \"concat\" in a, \"single\" in b\n"
+         "datasets.x: only in a\ndatasets.y.epochs: 2 in a, 3 in b\ndatasets.w: only in "
+         "b\ndatasets.z: only in b\n");
+    list("seed: 1\ndatasets: [{name: x, files: a}, {name: y, files: b}]\n",
+         "seed: 1\ndatasets: [{name: y, files: b}, {name: x, files: a}]\n",
+         "datasets: the same ones in another order\n");
+}
+
 int main(void)
 {
     test_canonical();
     test_golden();
+    test_golden_job();
+    test_differences();
     test_compare();
     test_identity();
     test_limits();
