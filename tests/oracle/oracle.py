@@ -75,7 +75,7 @@ def cut_parts(text, part_bytes):
         cuts = range(s + part_bytes, s + part_bytes // 2, -1)  # the largest first
         c = next((c for c in cuts if text[c - 1] == 0x0A), None)
         if c is None:
-            c = next((c for c in cuts if text[c - 1] == 0x20), None)
+            c = next((c for c in cuts if text[c] == 0x20), None)
         if c is None:
             c = next(c for c in cuts if text[c] & 0xC0 != 0x80)
         parts.append(text[s:c])
