@@ -110,6 +110,8 @@ LEAT_PUBLIC void leat_state_free(void *bytes);
 /* LOCAL.  Digest of a recent batch and the chain with it, once all ranks are done with it; NOT_FOUND before and long after. */
 LEAT_PUBLIC leat_status leat_loader_digest(leat_loader *loader, uint64_t step, uint8_t batch[32],
                                            uint8_t chain[32], leat_error *error) LEAT_MUST_USE;
+/* COLLECTIVE.  Waits until all batches that were given back are digested and logged. */
+LEAT_PUBLIC leat_status leat_loader_settle(leat_loader *loader, leat_error *error) LEAT_MUST_USE;
 /* Asks for a stop: all ranks end at one step.  Safe in a signal handler. */
 LEAT_PUBLIC void leat_loader_stop(leat_loader *loader);
 /* After a batch with `end`: was it a stop?  The same on all ranks at the same step. */

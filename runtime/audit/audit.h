@@ -10,6 +10,12 @@ leat_status leat_audit_open(leat_loader **out, leat_wire *wire, const char *run_
                             uint64_t step, uint64_t end, const leat_options *options,
                             leat_error *error) LEAT_MUST_USE;
 
+/* Why two runs differ, from their manifests: MISMATCH naming the first different setting or file with both values; OK where the
+ * manifests say nothing. */
+leat_status leat_audit_cause(const char *run_a, const char *run_b, leat_error *error);
+/* Writes a log for others: whole lines, checked, in a new file. */
+leat_status leat_audit_export(const char *log, const char *path, leat_error *error) LEAT_MUST_USE;
+
 /* Where the logs of two runs part. */
 typedef struct leat_log_comparison {
     uint64_t first, end; /* common steps: first ≤ s < end */

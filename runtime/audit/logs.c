@@ -1,6 +1,8 @@
 /* logs.c: where the logs of two runs part. */
 #include "audit/audit.h"
 #include "base/arith.h"
+#include "base/json_out.h"
+#include "io/store/store.h"
 
 leat_status leat_audit_log_range(const char *path, uint64_t *first, uint64_t *end,
                                  leat_error *error)
@@ -77,4 +79,43 @@ leat_status leat_audit_compare_logs(const char *path_a, const char *path_b,
     }
     out->different = low;
     return LEAT_OK;
+}
+
+leat_status leat_audit_export(const char *log, const char *path, leat_error *error)
+{
+    leat_batch_reader *reader = NULL;
+    leat_batch_entry entry;
+    leat_buffer text = {0};
+    leat_status status = leat_batch_reader_open(&reader, log, error);
+    while (status == LEAT_OK) {
+        status = leat_batch_reader_next(reader, &entry, error);
+        if (status != LEAT_OK || entry.end) {
+            break;
+        }
+        leat_json_out out = {&text, false};
+        leat_json_object(&out);
+        leat_json_key_u64(&out, "step", entry.step);
+        leat_json_key_hex(&out, "batch", entry.batch, sizeof entry.batch);
+        leat_json_key_hex(&out, "chain", entry.chain, sizeof entry.chain);
+        leat_json_key_u64(&out, "rows", entry.rows);
+        leat_json_key_u64(&out, "tokens", entry.tokens);
+        leat_json_key(&out, "by_dataset");
+        leat_json_array(&out);
+        for (size_t d = 0; d < entry.datasets; d++) {
+            leat_json_array(&out);
+            leat_json_u64(&out, entry.by_dataset[2 * d]);
+            leat_json_u64(&out, entry.by_dataset[2 * d + 1]);
+            leat_json_array_end(&out);
+        }
+        leat_json_array_end(&out);
+        leat_json_object_end(&out);
+        leat_buffer_add_u8(&text, '\n');
+    }
+    if (status == LEAT_OK) {
+        status = leat_store_posix()->write_whole(leat_store_posix(), path,
+                                                 (leat_bytes){text.data, text.size}, error);
+    }
+    leat_batch_reader_close(reader);
+    leat_buffer_deinit(&text);
+    return status;
 }

@@ -23,7 +23,8 @@ typedef struct leat_command {
 } leat_command;
 
 extern const leat_command leat_command_run, leat_command_index, leat_command_tokenize,
-    leat_command_stop, leat_command_checkpoint;
+    leat_command_stop, leat_command_checkpoint, leat_command_replay, leat_command_explain,
+    leat_command_verify, leat_command_init;
 
 /* A usage error: what is wrong and how to learn more. */
 leat_status leat_cli_usage(leat_cli *cli, const char *command, const char *format, ...)
@@ -31,6 +32,9 @@ leat_status leat_cli_usage(leat_cli *cli, const char *command, const char *forma
 /* Decimal number; usage error naming the option. */
 leat_status leat_cli_number(leat_cli *cli, const char *command, const char *option,
                             const char *text, uint64_t *out);
+/* "A..B". */
+leat_status leat_cli_range(leat_cli *cli, const char *command, const char *text, uint64_t *first,
+                           uint64_t *end);
 /* The word that getopt_long did not understand. */
 leat_status leat_cli_unknown(leat_cli *cli, const char *command, char **argv);
 /* Signals USR1, TERM and INT ask for a stop; loader may be NULL while it opens. */

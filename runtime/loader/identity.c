@@ -91,6 +91,7 @@ static void open_settings(leat_loader *loader)
         .text_bytes = loader->shards.text_bytes,
     };
     leat_job_order_settings(job, &identity, &loader->settings, loader->spec.digest);
+    loader->manifest = leat_manifest_make(job, &identity);
     for (size_t d = 0; d < job->dataset_count; d++) {
         leat_free(shards[d]);
     }

@@ -227,6 +227,7 @@ leat_status leat_loader_open(leat_loader **out, leat_wire *wire, const char *job
     LEAT_TRY(leat_loader_open_slices(loader, error));
     LEAT_TRY(leat_loader_open_start(loader, error));
     LEAT_TRY(open_folder(loader, error));
+    LEAT_TRY(leat_loader_open_manifest(loader, error));
     LEAT_TRY(open_feed(loader, error));
     *out = loader;
 done:
@@ -257,11 +258,13 @@ leat_status leat_loader_poll(leat_loader *loader, leat_error *error)
     return status;
 }
 
-/* What a checkpoint says besides the state: for people, and for the limits that may change upward. */
+/* What a checkpoint says besides the state: the limits that may change upward, and a few words for people. */
 static void describe(const leat_loader *loader, leat_buffer *info)
 {
-    leat_json_out out = {info, false};
-    leat_json_object(&out);
+    leat_job_limits(loader->job, info);
+    LEAT_ASSERT(info->size > 2 && info->data[info->size - 1] == '}');
+    info->size--;
+    leat_json_out out = {info, true};
     leat_json_key_text(&out, "leat", LEAT_VERSION);
     leat_json_key_u64(&out, "plan_version", LEAT_PLAN_VERSION);
     leat_json_key_text(&out, "job", loader->job->path);
@@ -270,9 +273,6 @@ static void describe(const leat_loader *loader, leat_buffer *info)
     for (size_t d = 0; d < loader->job->dataset_count; d++) {
         leat_json_object(&out);
         leat_json_key_text(&out, "name", loader->job->datasets[d].name);
-        leat_json_key_u64(&out, "weight", loader->weights[d]);
-        leat_json_key_u64(&out, "epochs", loader->job->datasets[d].epochs);
-        leat_json_key_u64(&out, "documents", loader->shards.documents[d]);
         leat_json_object_end(&out);
     }
     leat_json_array_end(&out);
@@ -348,6 +348,11 @@ leat_status leat_loader_save(leat_loader *loader, const char *folder, uint64_t s
     return status;
 }
 
+leat_status leat_loader_settle(leat_loader *loader, leat_error *error)
+{
+    return leat_feed_flush(loader->feed, leat_feed_step_next(loader->feed), error);
+}
+
 leat_status leat_loader_state(leat_loader *loader, uint64_t step, void **bytes, size_t *count,
                               leat_error *error)
 {
@@ -421,6 +426,7 @@ static void release(leat_loader *loader, bool gently)
     leat_tokenizer_close(loader->tokenizer);
     leat_checkpoint_deinit(&loader->start);
     leat_buffer_deinit(&loader->settings);
+    leat_manifest_close(loader->manifest);
     for (size_t s = 0; loader->stage_weights != NULL && s < loader->job->stage_count; s++) {
         leat_free(loader->stage_weights[s]);
     }

@@ -4,7 +4,7 @@
 #include "digest/batch_log.h"
 #include "feed/feed.h"
 #include "io/state/checkpoint.h"
-#include "job/job.h"
+#include "job/manifest.h"
 #include "loader/run_folder.h"
 
 /* The shards of all datasets, one after another in the order of the job. */
@@ -34,7 +34,8 @@ struct leat_loader {
     uint64_t **stage_weights;
     uint64_t *weights;
     bool *add_special;
-    leat_buffer settings; /* order-defining settings, canonical JSON */
+    leat_buffer settings;    /* order-defining settings, canonical JSON */
+    leat_manifest *manifest; /* of this run, as far as it is known */
 
     leat_checkpoint start; /* where this run goes on from; cursor empty: the beginning */
     uint64_t first_step;   /* first step delivered */
@@ -52,6 +53,10 @@ void leat_shards_deinit(leat_shards *shards);
 leat_status leat_loader_open_spec(leat_loader *loader, leat_error *error) LEAT_MUST_USE;
 /* resume.c, COLLECTIVE: the state to go on from reaches every rank and is compared with the job. */
 leat_status leat_loader_open_start(leat_loader *loader, leat_error *error) LEAT_MUST_USE;
+/* manifest.c.  open is COLLECTIVE: compares what the run folder holds, adds this start, writes. */
+leat_status leat_loader_open_manifest(leat_loader *loader, leat_error *error) LEAT_MUST_USE;
+leat_status leat_loader_read_manifest(const char *folder, leat_manifest **out,
+                                      leat_error *error) LEAT_MUST_USE;
 /* slices.c, COLLECTIVE: which rank takes which rows. */
 leat_status leat_loader_open_slices(leat_loader *loader, leat_error *error) LEAT_MUST_USE;
 /* Everything but the feed: what `leat index` and the audit commands need.  COLLECTIVE. */

@@ -26,6 +26,14 @@ static leat_status find_step(leat_loader *loader, leat_checkpoint *out, leat_err
     } else if (status != LEAT_OK && status != LEAT_NOT_FOUND) {
         goto done;
     }
+    if (!have) {
+        /* The first steps of a run without a checkpoint: the manifest has the settings. */
+        leat_manifest *manifest = NULL;
+        LEAT_TRY(leat_loader_read_manifest(folder, &manifest, error));
+        leat_buffer_add_text(&out->settings, manifest->settings);
+        leat_buffer_add_text(&out->info, manifest->limits);
+        leat_manifest_close(manifest);
+    }
     status = LEAT_OK;
     if (step > 0) {
         char *log = leat_format("%s/batches.jsonl", folder);
@@ -119,6 +127,20 @@ static leat_status broadcast(leat_loader *loader, leat_checkpoint *start, leat_e
     return status;
 }
 
+/* The settings know that the shards of a dataset differ; the manifest knows which file. */
+static void name_shard(const leat_loader *loader, leat_error *error)
+{
+    leat_manifest *old = NULL;
+    leat_error named;
+    if (loader->options.resume != NULL &&
+        leat_loader_read_manifest(loader->options.resume, &old, &named) == LEAT_OK &&
+        leat_manifest_compare_shards(loader->manifest, loader->job->path, old,
+                                     loader->options.resume, &named) == LEAT_MISMATCH) {
+        *error = named;
+    }
+    leat_manifest_close(old);
+}
+
 static leat_status compare(const leat_loader *loader, leat_error *error)
 {
     const leat_checkpoint *start = &loader->start;
@@ -134,15 +156,29 @@ static leat_status compare(const leat_loader *loader, leat_error *error)
     const char *theirs = loader->options.resume_from != NULL ? loader->options.resume_from
                          : loader->options.resume != NULL    ? loader->options.resume
                                                              : "the given state";
-    if (start->settings.size != 0) {
-        status = leat_job_compare_settings(
-            (leat_bytes){loader->settings.data, loader->settings.size}, loader->job->path,
-            (leat_bytes){start->settings.data, start->settings.size}, theirs, error);
-    } else if (memcmp(info.digest, loader->spec.digest, sizeof info.digest) != 0) {
-        status = LEAT_FAIL(error, LEAT_MISMATCH,
-                           "%s belongs to another job, corpus or tokenizer than %s", theirs,
-                           loader->job->path);
-        leat_error_hint(error, "compare the job with the one that wrote it");
+    if (start->settings.size == 0) {
+        if (memcmp(info.digest, loader->spec.digest, sizeof info.digest) != 0) {
+            LEAT_FAIL(error, LEAT_MISMATCH,
+                      "%s belongs to another job, corpus or tokenizer than %s", theirs,
+                      loader->job->path);
+            leat_error_hint(error, "compare the job with the one that wrote it");
+            return error->status;
+        }
+        return LEAT_OK;
+    }
+    status = leat_job_compare_settings_at(
+        (leat_bytes){loader->settings.data, loader->settings.size}, loader->job->path,
+        (leat_bytes){start->settings.data, start->settings.size}, theirs, info.first_row, error);
+    if (status == LEAT_MISMATCH && strstr(error->text, "shards") != NULL) {
+        name_shard(loader, error);
+    }
+    if (status == LEAT_OK && start->info.size != 0) {
+        leat_buffer limits = {0};
+        leat_job_limits(loader->job, &limits);
+        status = leat_job_compare_limits((leat_bytes){limits.data, limits.size}, loader->job->path,
+                                         (leat_bytes){start->info.data, start->info.size}, theirs,
+                                         info.step, info.any_ended, error);
+        leat_buffer_deinit(&limits);
     }
     return status;
 }
