@@ -273,6 +273,9 @@ static void describe(const leat_loader *loader, leat_buffer *info)
     for (size_t d = 0; d < loader->job->dataset_count; d++) {
         leat_json_object(&out);
         leat_json_key_text(&out, "name", loader->job->datasets[d].name);
+        leat_json_key_u64(&out, "weight", loader->weights[d]);
+        leat_json_key_u64(&out, "epochs", loader->job->datasets[d].epochs);
+        leat_json_key_u64(&out, "documents", loader->shards.documents[d]);
         leat_json_object_end(&out);
     }
     leat_json_array_end(&out);
