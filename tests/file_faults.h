@@ -14,11 +14,16 @@ typedef struct file_faults {
     int kill;    /* end the process instead */
     int lasting; /* all further writes fail too, as on a full disk; other calls work */
     long calls;
+    char trace
+        [64]; /* first letter of each call, in order: what a test of the order of writing and syncing looks at */
 } file_faults;
 
-static inline int file_faults_hit(file_faults *faults)
+static inline int file_faults_hit(file_faults *faults, char letter)
 {
     long call = faults->calls++;
+    if (call < (long)sizeof faults->trace - 1) {
+        faults->trace[call] = letter;
+    }
     if (faults->at < 0 || call != faults->at) {
         return 0;
     }
@@ -34,7 +39,7 @@ static inline int file_faults_hit(file_faults *faults)
     { \
         file_faults *faults = context; \
         const leat_file_ops *posix = leat_file_ops_posix(); \
-        return file_faults_hit(faults) ? -1 : posix->name arguments; \
+        return file_faults_hit(faults, #name[0]) ? -1 : posix->name arguments; \
     }
 FILE_FAULTS_CALL(open, (void *context, const char *path, int flags, mode_t mode),
                  (NULL, path, flags, mode))
@@ -48,7 +53,7 @@ FILE_FAULTS_CALL(remove, (void *context, const char *path), (NULL, path))
 /* A failing close still closes, as close does. */
 static inline int file_faults_close(void *context, int file)
 {
-    int hit = file_faults_hit(context);
+    int hit = file_faults_hit(context, 'c');
     int closed = leat_file_ops_posix()->close(NULL, file);
     if (hit) {
         errno = ((file_faults *)context)->cause;
@@ -61,6 +66,9 @@ static inline ssize_t file_faults_write(void *context, int file, const void *dat
     file_faults *faults = context;
     const leat_file_ops *posix = leat_file_ops_posix();
     long call = faults->calls++;
+    if (call < (long)sizeof faults->trace - 1) {
+        faults->trace[call] = 'w';
+    }
     if (faults->at < 0 || (faults->lasting ? call < faults->at : call != faults->at)) {
         return posix->write(NULL, file, data, bytes);
     }

@@ -61,6 +61,9 @@ void leat_cli_signals_to(leat_loader *loader)
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
         sigaction(signals[i], &action, NULL);
     }
+    /* A write past the limit of file sizes is an error that is told, not a death. */
+    action.sa_handler = SIG_IGN;
+    sigaction(SIGXFSZ, &action, NULL);
     if (loader != NULL && atomic_load(&stop_asked)) {
         leat_loader_stop(loader);
     }

@@ -114,6 +114,19 @@ wait $first || true
 [ -e owned/owner ] || fail "the killed run left no owner file"
 expect 0 leat_run 1 --out owned --resume --steps 5
 
+# A limit of file sizes (no launcher: MPI's shared memory would meet it too).
+code=0
+(
+    ulimit -f 30
+    exec timeout 60 "$leat" run job.yaml --out limited --steps 250
+) > last.log 2>&1 || code=$?
+[ "$code" -eq 3 ] || { cat last.log; fail "file size limit: exit $code, wanted 3"; }
+has "File too large"
+cmp -n "$(stat -c %s limited/batches.jsonl)" limited/batches.jsonl whole/batches.jsonl
+[ "$(tail -c 1 limited/batches.jsonl)" = "" ] || fail "a torn line stayed"
+expect 0 leat_run 2 --out limited --resume --steps 250
+cmp whole/batches.jsonl limited/batches.jsonl
+
 # A full disk: a loud end, and what was there is whole.
 mkdir small
 if mount -t tmpfs -o size=60k leat_test small 2> /dev/null; then
