@@ -2,7 +2,8 @@
 #include "base/memory.h"
 
 static const leat_corpus_format *const formats[] = {&leat_format_jsonl, &leat_format_megatron,
-                                                    &leat_format_npy, &leat_format_raw};
+                                                    &leat_format_npy,   &leat_format_raw,
+                                                    &leat_format_llmc,  &leat_format_datatrove};
 enum { FORMAT_COUNT = sizeof formats / sizeof *formats, HEAD_BYTES = 4096 };
 
 const leat_corpus_format *leat_format_numbered(uint32_t number)
@@ -71,20 +72,33 @@ static leat_status named(const leat_corpus_format **out, const leat_record_rules
         }
     }
     LEAT_FAIL(error, LEAT_INVALID, "there is no format \"%.60s\"", rules->format);
-    leat_error_wanted(error, "jsonl, megatron, npy or raw");
+    leat_error_wanted(error, "jsonl, megatron, npy, raw, llmc or datatrove");
     return error->status;
 }
 
-/* A companion that cannot be looked at is an error: the answer decides what the file is. */
-static leat_status has_companion(const leat_file *file, const leat_corpus_format *format, bool *out,
-                                 leat_error *error)
+/* The format that is told by a second file, beside a .bin or .ds.  One that cannot be looked at is an error: the answer decides
+ * what the file is. */
+static leat_status pair_of(const leat_file *file, const leat_corpus_format **out, leat_error *error)
 {
+    const leat_corpus_format *format = ends_in(file->path, ".bin")  ? &leat_format_megatron
+                                       : ends_in(file->path, ".ds") ? &leat_format_datatrove
+                                                                    : NULL;
+    *out = NULL;
+    if (format == NULL) {
+        return LEAT_OK;
+    }
     char *path = format->companion(file->path);
     leat_file_stat found;
     leat_status status = file->store->stat(file->store, path, &found, error);
-    *out = status == LEAT_OK;
+    *out = status == LEAT_OK ? format : NULL;
     leat_free(path);
     return status == LEAT_NOT_FOUND ? LEAT_OK : status;
+}
+
+static bool is_llmc(const uint8_t *head)
+{
+    uint32_t magic = leat_get_u32(head), version = leat_get_u32(head + 4);
+    return (magic == LEAT_LLMC_NARROW && version == 1) || (magic == LEAT_LLMC_WIDE && version == 7);
 }
 
 /* Is the first byte that is no blank (a byte order mark before it) a brace, or is there none? */
@@ -104,20 +118,22 @@ leat_status leat_format_of(const leat_corpus_format **out, leat_file *file,
     uint8_t head[HEAD_BYTES];
     size_t size = file->size < HEAD_BYTES ? (size_t)file->size : HEAD_BYTES;
     const char *hint;
-    bool paired = false;
+    const leat_corpus_format *pair = NULL;
     *out = NULL;
     if (rules->format != NULL) {
         return named(out, rules, error);
     }
     leat_status status = file->store->read(file, 0, head, size, error);
-    if (status == LEAT_OK && ends_in(file->path, ".bin")) {
-        status = has_companion(file, &leat_format_megatron, &paired, error);
+    if (status == LEAT_OK) {
+        status = pair_of(file, &pair, error);
     }
     if (status != LEAT_OK) {
         return status;
     }
-    if (paired) {
-        *out = &leat_format_megatron;
+    if (pair != NULL) {
+        *out = pair;
+    } else if (size >= 1024 && is_llmc(head)) {
+        *out = &leat_format_llmc;
     } else if (size >= 6 && memcmp(head, "\x93NUMPY", 6) == 0) {
         *out = &leat_format_npy;
     } else if (rules->dtype != NULL) {

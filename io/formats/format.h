@@ -36,7 +36,9 @@ typedef struct leat_corpus_format {
 } leat_corpus_format;
 
 extern const leat_corpus_format leat_format_jsonl, leat_format_megatron, leat_format_npy,
-    leat_format_raw;
+    leat_format_raw, leat_format_llmc, leat_format_datatrove;
+
+enum { LEAT_LLMC_NARROW = 20240520, LEAT_LLMC_WIDE = 20240801 }; /* how files of llm.c begin */
 
 const leat_corpus_format *leat_format_numbered(uint32_t number); /* NULL: none */
 

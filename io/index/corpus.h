@@ -13,7 +13,7 @@
 /* How records become documents; all of it is in the identity of a side-car. */
 typedef struct leat_record_rules {
     const char *
-        format; /* jsonl, megatron (.bin with .idx), npy, raw; NULL: from the file's name and magic bytes */
+        format; /* jsonl, megatron (.bin with .idx), npy, raw, llmc, datatrove; NULL: from the file's name and magic bytes */
     const char *
         text; /* NULL: "text".  Key or column of the text, "a.b" for a nested one ("a\.b": a dot in a name) */
     uint64_t part_bytes;       /* 0: never cut, else at least 64 */

@@ -86,6 +86,7 @@ static void test_samples(void)
         {"a.npy", {0}, 2, "0 1 2 3 4|"},
         {"a.npy", {.has_eos_id = true, .eos_id = 2}, 2, "0 1 2|3 4|"},
         {"mgi.bin", {.dtype = "int32"}, 4, ""},
+        {"a.ds", {0}, 2, "1 2 3||65535 7|"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char path[600];
@@ -334,6 +335,83 @@ static void test_companion_changes(void)
     CHECK(memcmp(summary.content_hash, again.content_hash, 16) != 0);
 }
 
+static void test_llmc(void)
+{
+    static const struct {
+        const char *label;
+        uint32_t magic, version, count;
+        leat_record_rules rules;
+        leat_status status;
+        const char *want;
+    } cases[] = {
+        {"u16, no eos", 20240520, 1, 6, {0}, LEAT_OK, "7 9 1 9 9 2|"},
+        {"eos begins a document",
+         20240520,
+         1,
+         6,
+         {.has_eos_id = true, .eos_id = 9},
+         LEAT_OK,
+         "7|9 1|9|9 2|"},
+        {"u32", 20240801, 7, 3, {0}, LEAT_OK, "589831 589825 131081|"},
+        {"another version", 20240801, 1, 3, {.format = "llmc"}, LEAT_INVALID, ""},
+        {"too many", 20240520, 1, 7, {0}, LEAT_CORRUPT, ""},
+        {"too few", 20240520, 1, 5, {0}, LEAT_CORRUPT, ""},
+        {"negative", 20240520, 1, 0xffffffff, {0}, LEAT_CORRUPT, ""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        uint8_t file[1024 + 12] = {0};
+        leat_put_u32(file, cases[i].magic);
+        leat_put_u32(file + 4, cases[i].version);
+        leat_put_u32(file + 8, cases[i].count);
+        memcpy(file + 1024, "\7\0\11\0\1\0\11\0\11\0\2\0", 12);
+        kit_write("l.bin", file, sizeof file);
+        CHECK_U64(cases[i].label, try_index("l.bin", &cases[i].rules), cases[i].status);
+        if (cases[i].status == LEAT_OK) {
+            check_file(cases[i].label, kit_path("l.bin"), &cases[i].rules,
+                       cases[i].magic == 20240801 ? 4 : 2, cases[i].want);
+        }
+    }
+}
+
+static void test_datatrove(void)
+{
+    static const struct {
+        const char *label, *tokens;
+        size_t size;
+        uint64_t ends[3];
+        size_t count, extra;
+        uint32_t width; /* 0: CORRUPT */
+        const char *want;
+    } cases[] = {
+        {"u16", "\1\0\2\0\3\0\4\0", 8, {1, 1, 4}, 3, 0, 2, "1||2 3 4|"},
+        {"u32", "\1\0\2\0\3\0\4\0", 8, {0, 2, 2}, 3, 0, 4, "|131073 262147||"},
+        {"no documents", "", 0, {0}, 0, 0, 2, ""},
+        {"empty ones", "", 0, {0, 0}, 2, 0, 2, "||"},
+        {"last end wrong", "\1\0\2\0\3\0\4\0", 8, {1, 3}, 2, 0, 0, "last end"},
+        {"last end beyond", "\1\0", 2, {1, UINT64_MAX}, 2, 0, 0, "last end"},
+        {"last end wraps", "\1\0", 2, {0x8000000000000001u}, 1, 0, 0, "last end"},
+        {"not in order", "\1\0\2\0\3\0\4\0", 8, {3, 1, 4}, 3, 0, 0, "in order"},
+        {"beyond in the middle", "\1\0\2\0\3\0\4\0", 8, {9, 9, 4}, 3, 0, 0, "in order"},
+        {"tokens without ends", "\1\0", 2, {0}, 0, 0, 0, "last end"},
+        {"odd index", "\1\0", 2, {1}, 1, 3, 0, "multiple of 8"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        uint8_t ends[32] = {0};
+        for (size_t j = 0; j < cases[i].count; j++) {
+            leat_put_u64(ends + 8 * j, cases[i].ends[j]);
+        }
+        kit_write("t.ds", cases[i].tokens, cases[i].size);
+        kit_write("t.ds.index", ends, 8 * cases[i].count + cases[i].extra);
+        if (cases[i].width != 0) {
+            check_file(cases[i].label, kit_path("t.ds"), &(leat_record_rules){0}, cases[i].width,
+                       cases[i].want);
+        } else {
+            CHECK_U64(cases[i].label, try_index("t.ds", &(leat_record_rules){0}), LEAT_CORRUPT);
+            CHECK_HAS(cases[i].label, kit_error.text, cases[i].want);
+        }
+    }
+}
+
 static void test_mixed(void)
 {
     kit_corpus kit;
@@ -361,6 +439,8 @@ int main(void)
     test_npy();
     test_megatron();
     test_companion_changes();
+    test_llmc();
+    test_datatrove();
     test_mixed();
     kit_end();
     return check_done();
