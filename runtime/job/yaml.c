@@ -1,5 +1,6 @@
 #include "job/yaml.h"
 #include "base/memory.h"
+#include "base/utf8.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,34 +32,6 @@ static leat_status fail_line(const builder *b, uint64_t line, const char *text)
     return LEAT_INVALID;
 }
 
-/* Length of the UTF-8 sequence at `at`, 0 where it is none (Unicode table 3-7). */
-static size_t utf8_length(const uint8_t *at, size_t left)
-{
-    uint8_t c = at[0], low = 0x80, high = 0xbf;
-    size_t length = c < 0x80 ? 1 : c < 0xc2 ? 0 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : c < 0xf5 ? 4 : 0;
-    if (length < 2 || length > left) {
-        return length > left ? 0 : length;
-    }
-    if (c == 0xe0) {
-        low = 0xa0;
-    } else if (c == 0xed) {
-        high = 0x9f;
-    } else if (c == 0xf0) {
-        low = 0x90;
-    } else if (c == 0xf4) {
-        high = 0x8f;
-    }
-    if (at[1] < low || at[1] > high) {
-        return 0;
-    }
-    for (size_t i = 2; i < length; i++) {
-        if ((at[i] & 0xc0) != 0x80) {
-            return 0;
-        }
-    }
-    return length;
-}
-
 /* What YAML does not allow beyond ASCII: U+0080 … U+009F but U+0085, and U+FFFE, U+FFFF. */
 static bool is_unprintable(const uint8_t *at, size_t length)
 {
@@ -72,7 +45,7 @@ static leat_status check_bytes(const builder *b, leat_bytes text)
     uint64_t line = 1;
     for (size_t at = 0; at < text.size;) {
         uint8_t c = text.data[at];
-        size_t length = utf8_length(text.data + at, text.size - at);
+        size_t length = leat_utf8_length(text.data + at, text.size - at, NULL);
         bool control = (c < 0x20 && c != '\n' && c != '\r' && c != '\t') || c == 0x7f ||
                        (length > 1 && is_unprintable(text.data + at, length));
         if (length == 0 || control) {

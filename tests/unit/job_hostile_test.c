@@ -37,7 +37,8 @@ static void test_overrides(void)
                                        "index_dir='a=b'"};
     leat_job *job = must_open("overrides",
                               "seed: 1\ntokenizer: {file: bytes, bos: 256}\nread_cache: 5\n"
-                              "datasets:\n- {name: a.b, files: x}\n- {name: a=b, files: x}\n",
+                              "datasets:\n- {name: a.b, files: x}\n- {name: a=b, files: x}\n- "
+                              "{name: a, files: x, weight: 2}\n",
                               sets, sizeof sets / sizeof *sets);
     CHECK_U64("seed", job->seed, 9);
     CHECK_TEXT("eos", job->eos.text, "<|endoftext|>");
