@@ -41,14 +41,21 @@ static leat_status posix_open(leat_store *store, const char *path, leat_file **o
                               leat_error *error)
 {
     *out = NULL;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe must not make it wait */
     struct stat found;
-    if (fd < 0 || fstat(fd, &found) != 0 || S_ISDIR(found.st_mode)) {
-        int code = fd >= 0 && S_ISDIR(found.st_mode) ? EISDIR : errno;
+    if (fd < 0 || fstat(fd, &found) != 0) {
+        int code = errno;
         if (fd >= 0) {
             close(fd);
         }
         return leat_fail_errno(error, "open", path, code);
+    }
+    if (!S_ISREG(found.st_mode)) {
+        close(fd);
+        LEAT_FAIL(error, LEAT_IO, "cannot open %s: it is not a file", path);
+        leat_error_found(error, "%s",
+                         S_ISDIR(found.st_mode) ? "a folder" : "a pipe, socket or device");
+        return error->status;
     }
     posix_file *opened = leat_alloc(1, sizeof *opened);
     opened->file = (leat_file){store, leat_strdup(path), (uint64_t)found.st_size};

@@ -117,6 +117,9 @@ static void test_files(void)
     store->close(NULL);
     CHECK_U64("missing", store->open(store, below("none"), &file, &error), LEAT_NOT_FOUND);
     CHECK_U64("folder", store->open(store, below("a"), &file, &error), LEAT_IO);
+    CHECK(mkfifo(below("pipe"), 0600) == 0);
+    CHECK_U64("pipe", store->open(store, below("pipe"), &file, &error), LEAT_IO);
+    CHECK(unlink(below("pipe")) == 0);
     CHECK_OK(store->stat(store, below("a"), &found, &error), &error);
     CHECK(found.is_folder);
     CHECK_OK(leat_store_read_whole(store, below("top"), 3, &whole, &error), &error);
