@@ -75,32 +75,50 @@ def random_line(rng, text):
     return "%s{%s}%s" % (rng.choice(["", " "]), rng.choice([",", ", "]).join(pairs), rng.choice(["", "", " ", "\r"]))
 
 
-def write_shard(rng, path, records):
+# Lines that are no good record, whatever the setting is but `skip`; and texts that `replace` mends.
+BAD_LINES = [b'{"text": 5}', b'{"text": null}', b'{bad', b'{"text":"a","text":"b"}', b'{"other": "a"}', b'["text"]', b'"text"',
+             b'{"text":"\\ud800"}', b'{"text":"x\\udc00y"}', b'{"text":"a"} x', b'{"text":"a"}{"text":"b"}', b'{"text":"a",}',
+             b'{"text":"\t"}', b'{"text":"a\\x"}', b'{"text":"a', b'{"text":"a","n":01}', b'{"text":"a","n":NaN}', b'7']
+TORN_TEXTS = [b"a\xffb", b"\xe2\x82", b"\xf0\x9f\x98z", b"\xed\xa0\x80", b"\xc0\xafq", b"\x80\x80", b"\xf4\x90\x80\x80",
+              b"\xe2\x28\xa1", b"\xf0\x80\x80\x80", b"\xc3"]
+
+
+def bad_line(rng, bad_records):
+    if bad_records == "skip" and rng.random() < 0.7:
+        return rng.choice(BAD_LINES)
+    return b'{"text":"' + rng.choice([b"", b"ab "]) + rng.choice(TORN_TEXTS) + b'"}'
+
+
+def write_shard(rng, path, records, bad_records):
     lines = []
     for _ in range(records):
-        lines += [""] * (rng.random() < 0.1) + [" \t"] * (rng.random() < 0.05)
-        lines.append(random_line(rng, random_text(rng)))
-    text = "\n".join(lines) + rng.choice(["\n", "", "\n\n"])
+        lines += [b""] * (rng.random() < 0.1) + [b" \t"] * (rng.random() < 0.05)
+        if bad_records != "fail" and rng.random() < 0.25:
+            lines.append(bad_line(rng, bad_records))
+        lines.append(random_line(rng, random_text(rng)).encode())
     with open(path, "wb") as file:
-        file.write(text.encode())
+        file.write(b"\n".join(lines) + rng.choice([b"\n", b"", b"\n\n"]))
 
 
-def write_dataset(rng, folder, number):
+def write_dataset(rng, folder, number, bad_records):
     """The entry of the job file."""
     name = rng.choice(["docs", "code", "web"]) + str(number)
     os.makedirs(os.path.join(folder, name, "more"))
     files = rng.sample(["f2.jsonl", "f10.jsonl", "a b.jsonl", "é.jsonl", "z.jsonl", "A.jsonl"], rng.randint(1, 5))
     for file in files:
-        write_shard(rng, os.path.join(folder, name, file), rng.choice([0, 1, 3, 10, 40]) if len(files) > 1 else 15)
+        write_shard(rng, os.path.join(folder, name, file), rng.choice([0, 1, 3, 10, 40]) if len(files) > 1 else 15,
+                    bad_records)
     globs = [name + "/*.jsonl"]
     if rng.random() < 0.4:
-        write_shard(rng, os.path.join(folder, name, "more", "part-0.jsonl"), 5)
+        write_shard(rng, os.path.join(folder, name, "more", "part-0.jsonl"), 5, bad_records)
         globs.insert(rng.randrange(2), name + "/more/part-?.jsonl")
     entry = {"name": name, "files": globs if len(globs) > 1 or rng.random() < 0.5 else globs[0]}
     if rng.random() < 0.5:
         entry["epochs"] = rng.randint(1, 3)
     if rng.random() < 0.3:
-        entry["holdout"] = rng.choice([Decimal("0.1"), Decimal("0.25"), Decimal("0.000001")])
+        entry["holdout"] = rng.choice([Decimal("0.1"), Decimal("0.25"), Decimal("0.5"), Decimal("0.000001")])
+        if rng.random() < 0.3:
+            entry["use"] = "holdout"
     if rng.random() < 0.8:
         entry["shuffle"] = {"unit": rng.choice(["none", "document", "block", "shard"]),
                             "piece_window": rng.choice([1, 4, 256])}
@@ -113,8 +131,11 @@ def write_dataset(rng, folder, number):
 def random_job(rng, folder):
     length = rng.choice([1, 7, 16, 31, 64])
     packing = rng.choice(["concat", "concat", "best_fit", "single"])
-    datasets = [write_dataset(rng, folder, number) for number in range(rng.randint(1, 4))]
+    bad_records = rng.choice(["fail", "fail", "skip", "replace"])
+    datasets = [write_dataset(rng, folder, number, bad_records) for number in range(rng.randint(1, 4))]
     job = {"seed": rng.choice([0, 7, 1 << 40, (1 << 63) - 1]), "sequence_length": length, "packing": packing}
+    if bad_records != "fail":
+        job["bad_records"] = bad_records
     sizes = [RANKS, 4, 6, 9, 16]
     job["batch_size"] = rng.choice(sizes)
     if rng.random() < 0.3:
