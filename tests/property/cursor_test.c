@@ -175,10 +175,68 @@ static void test_sizes(void)
     leat_buffer_deinit(&cursor);
 }
 
+/* Every rule of a cursor that open can check: a field is set, the text must name the rule. */
+static void test_rules(void)
+{
+    static const struct {
+        leat_packing packing;
+        size_t at, bytes;
+        uint64_t value;
+        const char *text;
+    } rules[] = {
+        {LEAT_PACKING_CONCAT, 44, 8, (uint64_t)1 << 62, "step"},
+        {LEAT_PACKING_CONCAT, 52, 8, 7, "rows completed"},
+        {LEAT_PACKING_CONCAT, 64, 4, 8 + 4, "flags"},
+        {LEAT_PACKING_CONCAT, 64, 4, 0, "rest of a piece"},
+        {LEAT_PACKING_SINGLE, 64, 4, 4, "rest of a piece"},
+        {LEAT_PACKING_CONCAT, 68, 4, 4, "mixture stage"},
+        {LEAT_PACKING_CONCAT, 68, 4, 3, "mixture stage"},
+        {LEAT_PACKING_CONCAT, 72, 8, 5, "rows completed"},
+        {LEAT_PACKING_CONCAT, 80, 4, 3, "dataset of the unfinished"},
+        {LEAT_PACKING_CONCAT, 84, 8, 1000, "position of the unfinished"},
+        {LEAT_PACKING_CONCAT, 92, 8, 0, "tokens of the unfinished"},
+        {LEAT_PACKING_CONCAT, 100, 8, 22, "tokens of the unfinished"},
+        {LEAT_PACKING_CONCAT, 108, 8, 1, "packing window"},
+        {LEAT_PACKING_SINGLE, 116, 8, 1, "packing window"},
+        {LEAT_PACKING_BEST_FIT, 116, 8, (uint64_t)1 << 31, "packing window"},
+        {LEAT_PACKING_CONCAT, 124, 8, 41, "stream position"},
+        {LEAT_PACKING_CONCAT, 132, 8, 5, "token offset"},
+        {LEAT_PACKING_CONCAT, 140, 8, 0, "piece window"},
+        {LEAT_PACKING_CONCAT, 148, 8, 4, "pieces taken"},
+        {LEAT_PACKING_CONCAT, 156, 8, (uint64_t)1 << 40, "credit"},
+        {LEAT_PACKING_CONCAT, 156, 8, 0, "sum of the credits"},
+        {LEAT_PACKING_CONCAT, 172, 8, (uint64_t)1 << 63, "end of a dataset"},
+    };
+    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
+        leat_plan_spec spec = make_spec(rules[i].packing);
+        leat_work_source *source = NULL;
+        leat_error error;
+        leat_plan_need need;
+        leat_buffer cursors[2] = {{0}, {0}};
+        CHECK_OK(leat_work_source_open(&source, &spec, (leat_bytes){NULL, 0}, &error), &error);
+        go_on(source, 2, &need, cursors);
+        leat_work_source_close(source);
+        source = NULL;
+        for (size_t b = 0; b < rules[i].bytes; b++) {
+            cursors[1].data[rules[i].at + b] = (uint8_t)(rules[i].value >> 8 * b);
+        }
+        seal(&cursors[1]);
+        leat_bytes bytes = {cursors[1].data, cursors[1].size};
+        if (!CHECK(leat_work_source_open(&source, &spec, bytes, &error) == LEAT_CORRUPT) ||
+            !CHECK_HAS("rule", error.text, rules[i].text)) {
+            printf("rule %zu\n", i);
+        }
+        leat_work_source_close(source);
+        leat_buffer_deinit(&cursors[0]);
+        leat_buffer_deinit(&cursors[1]);
+    }
+}
+
 int main(int argc, char **argv)
 {
     uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 0) : 1, counts[8] = {0};
     test_sizes();
+    test_rules();
     for (int packing = 0; packing < 3; packing++) {
         fuzz((leat_packing)packing, seed, 20000, counts);
     }

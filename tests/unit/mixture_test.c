@@ -2,6 +2,7 @@
 #include "plan/mixture.h"
 #include "base/memory.h"
 #include "check.h"
+#include <time.h>
 
 __extension__ typedef __int128 wide;
 
@@ -85,8 +86,36 @@ static void check_case(const mixture_case *c, uint64_t seed)
     leat_free(p.credits);
 }
 
+/* No cliff: draws among thousands of datasets cost little more than among a few.  The bound is wide: it is to catch a draw
+ * that looks at all datasets' matches, not a slow machine. */
+static void test_many(void)
+{
+    static const uint32_t sizes[] = {4, 1000, 5000, 50000};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        uint64_t *weights = leat_alloc(sizes[i], sizeof *weights), state = 3;
+        leat_mixture mixture;
+        leat_mixture_init(&mixture, sizes[i]);
+        for (uint32_t d = 0; d < sizes[i]; d++) {
+            weights[d] = 1 + check_random(&state) % 1000;
+        }
+        leat_mixture_set(&mixture, weights, NULL);
+        enum { DRAWS = 200000 };
+        clock_t begin = clock();
+        for (int draw = 0; draw < DRAWS; draw++) {
+            leat_mixture_draw(&mixture, leat_mixture_top(&mixture),
+                              1 + check_random(&state) % 2049);
+        }
+        uint64_t ns = (uint64_t)(clock() - begin) * (1000000000 / CLOCKS_PER_SEC) / DRAWS;
+        printf("%" PRIu32 " datasets: %" PRIu64 " ns a draw\n", sizes[i], ns);
+        CHECK(ns < 20000);
+        leat_mixture_deinit(&mixture);
+        leat_free(weights);
+    }
+}
+
 int main(void)
 {
+    test_many();
     static const mixture_case cases[] = {
         {"one", 1, 100, 10, 100, 0},
         {"two", 2, 7, 4, 3000, 0},

@@ -304,8 +304,75 @@ static void test_large_counts(void)
     leat_work_source_close(source);
 }
 
+/* Steps without growing buffers: the path of a step allocates nothing. */
+static void test_no_allocation(void)
+{
+    static const leat_packing packings[] = {LEAT_PACKING_CONCAT, LEAT_PACKING_BEST_FIT,
+                                            LEAT_PACKING_SINGLE};
+    for (size_t i = 0; i < 3; i++) {
+        leat_plan_dataset datasets[2] = {DATASET("a", 1, 64, 0), DATASET("b", 2, 64, 0)};
+        datasets[0].piece_window = datasets[1].piece_window = 8;
+        leat_plan_spec spec = {.row_tokens = 64,
+                               .piece = 64,
+                               .packing = packings[i],
+                               .pack_window = 16,
+                               .dataset_count = 2,
+                               .datasets = datasets,
+                               .batch_sizes = batch,
+                               .batch_size_count = 1};
+        leat_error error;
+        leat_work_source *source = NULL;
+        leat_step_plan plan = {0};
+        leat_plan_need need;
+        uint64_t before = 0, counts[64];
+        for (uint64_t d = 0; d < 64; d++) {
+            counts[d] = 1 + d * 3 % 100;
+        }
+        CHECK_OK(leat_work_source_open(&source, &spec, (leat_bytes){NULL, 0}, &error), &error);
+        for (int step = 0; step < 2000;) {
+            leat_plan_event event = leat_work_source_next(source, &plan, &need);
+            if (event == LEAT_PLAN_NEED) {
+                leat_work_source_feed(source, need.dataset, need.position, counts, 64);
+            } else if (!CHECK(event == LEAT_PLAN_STEP)) {
+                break;
+            } else if (++step == 1000) {
+                before = leat_alloc_count();
+            }
+        }
+        CHECK_U64("allocations in 1000 steps", leat_alloc_count() - before, 0);
+        leat_step_plan_deinit(&plan);
+        leat_work_source_close(source);
+    }
+}
+
+/* An epoch that turns out empty after one that was not: counts are looked at, not remembered. */
+static void test_empty_epoch(void)
+{
+    leat_plan_dataset dataset = DATASET("a", 1, 2, 3);
+    leat_plan_spec spec = {.row_tokens = 2,
+                           .piece = 2,
+                           .dataset_count = 1,
+                           .datasets = &dataset,
+                           .batch_sizes = batch,
+                           .batch_size_count = 1};
+    static const uint64_t counts[4] = {2, 2, 0, 0};
+    leat_error error;
+    leat_work_source *source = NULL;
+    leat_step_plan plan = {0};
+    leat_plan_need need;
+    CHECK_OK(leat_work_source_open(&source, &spec, (leat_bytes){NULL, 0}, &error), &error);
+    leat_work_source_feed(source, 0, 0, counts, 4);
+    CHECK(leat_work_source_next(source, &plan, &need) == LEAT_PLAN_STEP);
+    CHECK(leat_work_source_next(source, &plan, &need) == LEAT_PLAN_REFUSED);
+    CHECK_U64("why", (uint64_t)need.no_tokens, LEAT_REFUSED_NO_TOKENS);
+    leat_step_plan_deinit(&plan);
+    leat_work_source_close(source);
+}
+
 int main(void)
 {
+    test_no_allocation();
+    test_empty_epoch();
     test_plans();
     test_settings();
     test_large_counts();
