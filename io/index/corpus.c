@@ -238,9 +238,10 @@ leat_status leat_corpus_repair(leat_corpus *corpus, uint32_t dataset, size_t sha
         leat_error_hint(error, "remove it and build it anew: leat index JOB");
         status = error->status;
     } else {
-        atomic_store_explicit(&of->repairs, repairs + 1, memory_order_relaxed);
         status = leat_shard_index(of->path, &part->rules, &options, &built, error);
         leat_files_forget(corpus->files, 2 * (part->key + shard) + 1);
+        /* Last: who sees the new number opens the new file.  Pairs with the load in leat_corpus_repairs. */
+        atomic_store_explicit(&of->repairs, repairs + 1, memory_order_release);
     }
     pthread_mutex_unlock(&corpus->repair_lock);
     return status;

@@ -70,8 +70,7 @@ leat_status leat_corpus_repair(leat_corpus *corpus, uint32_t dataset, size_t sha
                                leat_error *error) LEAT_MUST_USE;
 static inline unsigned leat_corpus_repairs(leat_corpus *corpus, uint32_t dataset, size_t shard)
 {
-    /* Relaxed: an old number only means one more look under the repair's lock. */
     return atomic_load_explicit(&corpus->datasets[dataset].shards[shard].repairs,
-                                memory_order_relaxed);
+                                memory_order_acquire);
 }
 #endif

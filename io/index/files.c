@@ -16,7 +16,8 @@ struct leat_files {
     pthread_mutex_t lock; /* guards all below */
     slot *slots;
     size_t count, capacity, files_max;
-    uint64_t clock; /* counts acquires; orders uses, nothing else */
+    uint64_t clock;   /* counts acquires; orders uses, nothing else */
+    uint64_t forgets; /* a file opened before the last of them may be the old one */
 };
 
 leat_files *leat_files_open(leat_store *store, size_t files_max)
@@ -93,41 +94,57 @@ leat_file *leat_files_use(leat_files *files, uint64_t key)
     return file;
 }
 
+/* Opens and checks a file.  Without the lock: on a parallel file system it takes milliseconds, and others have work to do. */
+static leat_status open_checked(leat_files *files, const char *path, leat_files_check *check,
+                                void *context, leat_file **out, leat_error *error)
+{
+    leat_status status = files->store->open(files->store, path, out, error);
+    if (status == LEAT_OK && check != NULL) {
+        status = check(context, *out, error);
+    }
+    if (status != LEAT_OK) {
+        files->store->close(*out);
+        *out = NULL;
+    }
+    return status;
+}
+
 leat_status leat_files_acquire(leat_files *files, uint64_t key, const char *path,
                                leat_files_check *check, void *context, leat_file **out,
                                leat_error *error)
 {
-    leat_file *opened = NULL, *closing[2] = {NULL, NULL};
-    pthread_mutex_lock(&files->lock);
-    *out = use(files, key);
-    closing[0] = *out == NULL ? make_room(files) : NULL;
-    pthread_mutex_unlock(&files->lock);
-    if (*out != NULL) {
-        return LEAT_OK;
+    for (;;) {
+        leat_file *opened = NULL, *closing;
+        pthread_mutex_lock(&files->lock);
+        uint64_t forgets = files->forgets;
+        *out = use(files, key);
+        closing = *out == NULL ? make_room(files) : NULL;
+        pthread_mutex_unlock(&files->lock);
+        if (*out != NULL) {
+            return LEAT_OK;
+        }
+        files->store->close(closing);
+        leat_status status = open_checked(files, path, check, context, &opened, error);
+        if (status != LEAT_OK) {
+            return status;
+        }
+        pthread_mutex_lock(&files->lock);
+        *out = forgets == files->forgets ? use(files, key) : NULL;
+        if (*out != NULL || forgets != files->forgets) {
+            closing =
+                opened; /* another thread was as quick, or this may be a file that was replaced */
+        } else {
+            closing = make_room(files);
+            LEAT_GROW(files->slots, files->capacity, files->count + 1);
+            files->slots[files->count++] = (slot){key, ++files->clock, 1, opened};
+            *out = opened;
+        }
+        pthread_mutex_unlock(&files->lock);
+        files->store->close(closing);
+        if (*out != NULL) {
+            return LEAT_OK;
+        }
     }
-    /* Opened without the lock: on a parallel file system it takes milliseconds, and others have work to do. */
-    files->store->close(closing[0]);
-    leat_status status = files->store->open(files->store, path, &opened, error);
-    if (status == LEAT_OK && check != NULL) {
-        status = check(context, opened, error);
-    }
-    if (status != LEAT_OK) {
-        files->store->close(opened);
-        return status;
-    }
-    pthread_mutex_lock(&files->lock);
-    *out = use(files, key); /* another thread may have been as quick */
-    if (*out != NULL) {
-        closing[1] = opened;
-    } else {
-        closing[1] = make_room(files);
-        LEAT_GROW(files->slots, files->capacity, files->count + 1);
-        files->slots[files->count++] = (slot){key, ++files->clock, 1, opened};
-        *out = opened;
-    }
-    pthread_mutex_unlock(&files->lock);
-    files->store->close(closing[1]);
-    return LEAT_OK;
 }
 
 void leat_files_release(leat_files *files, leat_file *file)
@@ -155,6 +172,7 @@ void leat_files_forget(leat_files *files, uint64_t key)
 {
     leat_file *closing = NULL;
     pthread_mutex_lock(&files->lock);
+    files->forgets++;
     slot *there = find(files, key);
     if (there != NULL && there->users == 0) {
         closing = take_out(files, there);

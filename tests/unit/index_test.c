@@ -2,6 +2,7 @@
 #include "corpus_kit.h"
 #include "io/index/sidecar.h"
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -161,6 +162,58 @@ static void test_damage_found_late(void)
     leat_free(sidecar);
     leat_buffer_deinit(&want);
     leat_buffer_deinit(&got);
+}
+
+typedef struct worker {
+    kit_corpus *kit;
+    uint64_t first;
+    leat_status status;
+    leat_error error;
+} worker;
+
+static void *find_all(void *context)
+{
+    worker *w = context;
+    leat_corpus_reader *reader = leat_corpus_reader_open(w->kit->corpus);
+    for (uint64_t i = 0; i < w->kit->documents && w->status == LEAT_OK; i += 100) {
+        uint64_t document = (w->first + i) % w->kit->documents;
+        leat_place place;
+        leat_text text;
+        w->status = leat_corpus_places(reader, 0, &document, 1, &place, &w->error);
+        if (w->status == LEAT_OK) {
+            w->status = leat_corpus_read_texts(reader, 0, &place, 1, &text, &w->error);
+        }
+    }
+    leat_corpus_reader_close(reader);
+    return NULL;
+}
+
+/* Eight threads meet damage everywhere; the index is rebuilt under them. */
+static void test_damage_found_by_many(void)
+{
+    enum { THREADS = 8 };
+    pthread_t threads[THREADS];
+    worker workers[THREADS];
+    kit_corpus kit;
+    leat_record_rules by = {.text = "text", .record_bytes_max = 1 << 30};
+    write_records("t.jsonl", 80000, 10);
+    char *path = kit_path("t.jsonl"), *sidecar = leat_sidecar_path(path, &by, NULL);
+    if (!CHECK_OK(kit_open(&kit, path, &by), &kit_error)) {
+        return;
+    }
+    for (uint64_t block = 1; block < 300; block++) {
+        write_at(sidecar, block * LEAT_SIDECAR_BLOCK + 777, "\xff\x01\xff", 3);
+    }
+    for (size_t i = 0; i < THREADS; i++) {
+        workers[i] = (worker){.kit = &kit, .first = i * 10000};
+        CHECK(pthread_create(&threads[i], NULL, find_all, &workers[i]) == 0);
+    }
+    for (size_t i = 0; i < THREADS; i++) {
+        CHECK(pthread_join(threads[i], NULL) == 0);
+        CHECK_OK(workers[i].status, &workers[i].error);
+    }
+    kit_close(&kit);
+    leat_free(sidecar);
 }
 
 /* Content changed where no window looks: found when it is read, at the latest. */
@@ -395,6 +448,7 @@ int main(void)
     test_stale();
     test_damage();
     test_damage_found_late();
+    test_damage_found_by_many();
     test_changed_under_way();
     test_rules_do_not_clash();
     test_atomic();
