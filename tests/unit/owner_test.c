@@ -201,6 +201,23 @@ static void test_elsewhere(void)
     }
 }
 
+/* Two takers of a dead owner: the other one's rename comes after ours, and we see it when reading back. */
+static void test_later_taker(void)
+{
+    leat_owner *owner;
+    pid_t dead = fork();
+    if (dead == 0) {
+        _exit(take(&owner) != LEAT_OK);
+    }
+    waitpid(dead, NULL, 0);
+    fake_event = replace_theirs;
+    fake_event_at = fake_now + 1;
+    CHECK(take(&owner) == LEAT_MISMATCH);
+    CHECK_HAS("named", error.text, "taken over by job theirs (process 1 on elsewhere)");
+    CHECK_U64("theirs stays", count_files(), 1);
+    unlink(path);
+}
+
 /* Damaged owner files are waited for and then replaced. */
 static void test_damaged(void)
 {
@@ -324,6 +341,7 @@ int main(void)
     test_here();
     test_dead_here();
     test_elsewhere();
+    test_later_taker();
     test_damaged();
     test_taken_over();
     test_race();
