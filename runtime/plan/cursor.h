@@ -19,7 +19,8 @@ typedef struct leat_cursor_info {
 /* CORRUPT: the bytes are no whole cursor.  MISMATCH: a plan version that is not ours. */
 leat_status leat_cursor_inspect(leat_bytes cursor, leat_cursor_info *out,
                                 leat_error *error) LEAT_MUST_USE;
-/* Per dataset: stream position at which its current piece window begins, and whether it ended. */
+/* Per dataset: stream position at which its current piece window begins, and whether it ended.  Looks at magic and size
+ * only: for a cursor that was inspected. */
 leat_status leat_cursor_dataset(leat_bytes cursor, uint32_t dataset, uint64_t *position,
                                 bool *ended, leat_error *error) LEAT_MUST_USE;
 #endif

@@ -35,10 +35,10 @@ typedef struct leat_step_plan {
 void leat_step_plan_deinit(leat_step_plan *plan);
 
 typedef enum leat_plan_event {
-    LEAT_PLAN_STEP, /* *plan holds the next step */
-    LEAT_PLAN_NEED, /* counts of need->dataset from need->position on are missing */
-    LEAT_PLAN_END,  /* the plan has ended; see leat_work_source_ending */
-    LEAT_PLAN_REFUSED /* need->dataset: "dataset X has no tokens" (no_tokens), or its document at need->position is bad */
+    LEAT_PLAN_STEP,   /* *plan holds the next step */
+    LEAT_PLAN_NEED,   /* counts of need->dataset from need->position on are missing */
+    LEAT_PLAN_END,    /* the plan has ended; see leat_work_source_ending */
+    LEAT_PLAN_REFUSED /* need->dataset: "dataset X has no tokens", its document at need->position is bad, or the cursor is */
 } leat_plan_event;
 
 typedef enum leat_plan_refusal {

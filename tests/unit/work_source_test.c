@@ -206,8 +206,8 @@ static void test_plans(void)
 
 static void test_settings(void)
 {
-    static const uint64_t none[1] = {0}, ends[2] = {5, 3};
-    leat_plan_dataset dataset = DATASET("docs", 1, 3, 1), bad[7];
+    static const uint64_t none[1] = {0};
+    leat_plan_dataset dataset = DATASET("docs", 1, 3, 1);
     leat_plan_spec spec = {.row_tokens = 8,
                            .piece = 8,
                            .pack_window = 1,
@@ -253,6 +253,18 @@ static void test_settings(void)
               LEAT_INVALID);
         CHECK_HAS("text", error.text, texts[i]);
     }
+}
+
+static void test_dataset_settings(void)
+{
+    static const uint64_t ends[2] = {5, 3};
+    leat_plan_dataset dataset = DATASET("docs", 1, 3, 1), bad[7];
+    leat_plan_spec spec = {.row_tokens = 8,
+                           .piece = 8,
+                           .dataset_count = 1,
+                           .batch_sizes = batch,
+                           .batch_size_count = 1};
+    leat_error error;
     static const char *bad_texts[7] = {"documents",     "epochs", "holdout",   "piece_window",
                                        "window_tokens", "buffer", "shard ends"};
     for (int i = 0; i < 7; i++) {
@@ -375,6 +387,7 @@ int main(void)
     test_empty_epoch();
     test_plans();
     test_settings();
+    test_dataset_settings();
     test_large_counts();
     return check_done();
 }
