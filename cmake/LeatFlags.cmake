@@ -21,9 +21,15 @@ target_compile_options(leat_flags INTERFACE
   -Wformat=2 $<$<COMPILE_LANGUAGE:C>:-Wvla> $<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes>
   $<$<COMPILE_LANGUAGE:C>:-Wmissing-prototypes> -fvisibility=hidden
   $<$<BOOL:${LEAT_WERROR}>:-Werror>)
+find_program(LEAT_CCACHE ccache)
+mark_as_advanced(LEAT_CCACHE)
+if(LEAT_CCACHE AND NOT CMAKE_C_COMPILER_LAUNCHER)
+  set(CMAKE_C_COMPILER_LAUNCHER ${LEAT_CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${LEAT_CCACHE})
+endif()
 if(LEAT_SANITIZE)
   list(JOIN LEAT_SANITIZE "," sanitizers)
   target_compile_options(leat_flags INTERFACE -fsanitize=${sanitizers} -fno-omit-frame-pointer
-                         -fno-sanitize-recover=all)
+                         -fno-sanitize-recover=all -O1)
   target_link_options(leat_flags INTERFACE -fsanitize=${sanitizers})
 endif()
