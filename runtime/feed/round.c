@@ -210,7 +210,9 @@ leat_status leat_round_begin(leat_feed *feed, leat_round *round, leat_error *err
     if (status != LEAT_OK) {
         return status;
     }
-    qsort(round->items, round->item_count, sizeof *round->items, by_place);
+    if (round->item_count > 0) {
+        qsort(round->items, round->item_count, sizeof *round->items, by_place);
+    }
     LEAT_GROW(round->counts, round->count_capacity, round->item_count);
     deal(feed, round);
     append_live(feed, round);
