@@ -488,8 +488,9 @@ static void mpi_close(leat_wire *base)
 
 static leat_status comms_open(mpi_wire *wire, MPI_Comm comm, leat_error *error)
 {
-    MPI_Comm *comms[] = {&wire->channels[0], &wire->channels[1], &wire->channels[2], &wire->pair,
-                         &wire->poke};
+    MPI_Comm *comms[] = {&wire->channels[0], &wire->channels[1], &wire->channels[2],
+                         &wire->channels[3], &wire->pair,        &wire->poke};
+    _Static_assert(LEAT_CHANNEL_COUNT == 4, "one communicator a channel");
     for (size_t i = 0; i < sizeof comms / sizeof *comms; i++) {
         int code = MPI_Comm_dup(comm, comms[i]);
         if (code == MPI_SUCCESS) {
