@@ -210,7 +210,7 @@ leat_status leat_round_begin(leat_feed *feed, leat_round *round, leat_error *err
     if (status != LEAT_OK) {
         return status;
     }
-    if (round->item_count > 0) {
+    if (round->item_count != 0) {
         qsort(round->items, round->item_count, sizeof *round->items, by_place);
     }
     LEAT_GROW(round->counts, round->count_capacity, round->item_count);

@@ -56,8 +56,8 @@ static void join(leat_feed *feed)
     head.consumed = feed->consumed;
     head.flags = (atomic_load_explicit(&feed->stop, memory_order_relaxed) ? HEAD_STOP : 0u) |
                  (feed->hold ? HEAD_FROZEN : 0u);
-    pthread_mutex_unlock(&feed->mutex);
     feed->told_consumed = head.consumed;
+    pthread_mutex_unlock(&feed->mutex);
     leat_buffer_clear(&feed->tick_mine);
     head_encode(&head, leat_buffer_extend(&feed->tick_mine, LEAT_HEAD_BYTES));
     int rank = feed->wire->rank, size = feed->wire->size;

@@ -150,6 +150,9 @@ static leat_record_rules rules_of(const leat_job *job, size_t d)
         .part_bytes = job->part_bytes,
         .record_bytes_max = job->record_bytes_max,
         .replace_bad_utf8 = job->bad_records == LEAT_BAD_REPLACE,
+        .dtype = job->datasets[d].dtype,
+        .has_eos_id = job->datasets[d].has_eos_id,
+        .eos_id = job->datasets[d].eos_id,
     };
 }
 
@@ -286,6 +289,21 @@ static leat_status open_corpus(leat_loader *loader, leat_error *error)
     return status;
 }
 
+static leat_status check_tokenizer(const leat_loader *loader, leat_error *error)
+{
+    const leat_job *job = loader->job;
+    for (uint32_t d = 0; d < job->dataset_count && loader->tokenizer == NULL; d++) {
+        if (!leat_corpus_is_tokens(loader->corpus, d)) {
+            LEAT_FAIL(error, LEAT_INVALID, "dataset %s is text, and the job names no tokenizer",
+                      job->datasets[d].name);
+            leat_error_where(error, "%s: tokenizer", job->path);
+            leat_error_wanted(error, "tokenizer: {file: tokenizer.json}, or {file: bytes}");
+            return error->status;
+        }
+    }
+    return LEAT_OK;
+}
+
 leat_status leat_loader_open_corpus(leat_loader *loader, leat_error *error)
 {
     init(&loader->shards, loader->job->dataset_count);
@@ -302,5 +320,7 @@ leat_status leat_loader_open_corpus(leat_loader *loader, leat_error *error)
         return status;
     }
     add_up(loader);
-    return leat_agree(loader->wire, open_corpus(loader, error), error);
+    status = open_corpus(loader, error);
+    status = status == LEAT_OK ? check_tokenizer(loader, error) : status;
+    return leat_agree(loader->wire, status, error);
 }

@@ -63,6 +63,9 @@ static leat_status resolve(const leat_loader *loader, const leat_token_name *nam
 {
     *has = name->kind != LEAT_TOKEN_NONE;
     *id = name->id;
+    if (loader->tokenizer == NULL) {
+        return LEAT_OK;
+    }
     if (name->kind == LEAT_TOKEN_TEXT && !leat_tokenizer_id(loader->tokenizer, name->text, id)) {
         LEAT_FAIL(error, LEAT_INVALID, "the tokenizer has no token \"%s\"", name->text);
         leat_error_where(error, "%s: tokenizer.%s", loader->job->path, key);
@@ -83,7 +86,9 @@ static leat_status open_tokenizer(leat_loader *loader, leat_error *error)
 {
     const leat_job *job = loader->job;
     leat_status status = LEAT_OK;
-    if (strcmp(job->tokenizer, "bytes") == 0) {
+    if (job->tokenizer == NULL) {
+        /* token data alone: bos and eos are ids then; a text dataset is refused when the corpus is known */
+    } else if (strcmp(job->tokenizer, "bytes") == 0) {
         loader->tokenizer = leat_tokenizer_open_bytes();
     } else {
         leat_buffer file = {0};
