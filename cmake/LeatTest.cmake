@@ -14,6 +14,9 @@ function(leat_add_test)
   if(NOT T_PROCESSORS)
     set(T_PROCESSORS 1)
   endif()
+  if(LEAT_SANITIZE)
+    math(EXPR T_TIMEOUT "3 * ${T_TIMEOUT}") # the sanitizers slow everything down
+  endif()
   add_test(NAME ${T_NAME} COMMAND ${T_COMMAND})
   set_tests_properties(${T_NAME} PROPERTIES LABELS ${T_LABEL} TIMEOUT ${T_TIMEOUT}
     PROCESSORS ${T_PROCESSORS} SKIP_RETURN_CODE 77 ENVIRONMENT "${LEAT_TEST_ENVIRONMENT}")
