@@ -111,44 +111,38 @@ void leat_model_finish(leat_model *model)
     leat_merge_scratch_deinit(&scratch);
 }
 
-/* The place in a token where a cut before ▁, or around a line feed, would fall; false where none does. */
-static bool is_cut(leat_bytes token, bool lines)
+/* true: a piece can never hold an unk, and no merge takes a byte token, so that each stays what it is. */
+static bool bytes_stand_alone(const leat_model *model)
 {
-    static const uint8_t mark[3] = {0xe2, 0x96, 0x81};
-    bool feed = false, other = false, plain = false;
-    for (size_t at = 0; at < token.size; at += leat_utf8_size(token.data[at])) {
-        if (token.size - at >= 3 && memcmp(token.data + at, mark, 3) == 0) {
-            if (plain) {
-                return true;
-            }
-            other = true;
-            continue;
+    bool alone = model->byte_fallback;
+    uint8_t *is_byte = leat_alloc(model->pieces.id_count, 1);
+    for (size_t byte = 0; alone && byte < 256; byte++) {
+        alone = model->byte_ids[byte] != LEAT_NO_ID;
+        if (alone) {
+            is_byte[model->byte_ids[byte]] = 1;
         }
-        plain = true;
-        feed = feed || token.data[at] == '\n';
-        other = other || token.data[at] != '\n';
     }
-    return lines && feed && other;
+    for (size_t i = 0; alone && i <= model->merges.slot_mask; i++) {
+        uint64_t pair = model->merges.slots[i].pair;
+        alone = pair == UINT64_MAX || !(is_byte[pair >> 32] || is_byte[(uint32_t)pair]);
+    }
+    leat_free(is_byte);
+    return alone;
 }
 
-bool leat_model_runs(const leat_model *model, bool lines)
+void leat_model_pairs(const leat_model *model, leat_pairs *pairs)
 {
-    static const uint8_t mark[3] = {0xe2, 0x96, 0x81};
-    uint32_t id;
-    if (model->byte_level || !leat_vocabulary_find(&model->pieces, (leat_bytes){mark, 3}, &id) ||
-        (lines &&
-         !leat_vocabulary_find(&model->pieces, (leat_bytes){(const uint8_t *)"\n", 1}, &id))) {
-        return false;
-    }
+    leat_pairs_init(pairs, model->merges.count);
+    pairs->all_known = bytes_stand_alone(model);
     for (size_t rank = 0; rank < model->merges.count; rank++) {
-        if (is_cut(leat_vocabulary_token(&model->pieces, model->merges.into[rank]), lines)) {
-            return false;
+        leat_pairs_add(pairs, leat_vocabulary_token(&model->pieces, model->merges.into[rank]));
+    }
+    for (uint32_t id = 0; id < model->pieces.id_count; id++) {
+        leat_bytes token = leat_vocabulary_token(&model->pieces, id);
+        bool single = token.size != 0 && leat_utf8_size(token.data[0]) == token.size;
+        if (single || model->ignore_merges) {
+            leat_pairs_add(pairs, token);
         }
     }
-    for (uint32_t other = 0; model->ignore_merges && other < model->pieces.id_count; other++) {
-        if (is_cut(leat_vocabulary_token(&model->pieces, other), lines)) {
-            return false;
-        }
-    }
-    return true;
+    leat_pairs_finish(pairs);
 }

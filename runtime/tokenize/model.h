@@ -5,6 +5,7 @@
 #include "tokenize/added.h"
 #include "tokenize/merge.h"
 #include "tokenize/normalize.h"
+#include "tokenize/pairs.h"
 #include "tokenize/split.h"
 #include "tokenize/tokenizer.h"
 #include "tokenize/vocabulary.h"
@@ -47,6 +48,7 @@ struct leat_tokenizer {
     leat_normalizer normalizer;
     leat_split splits[LEAT_SPLITS_MAX];
     size_t split_count;
+    leat_pairs pairs; /* of splits[0], where the file has no pre-tokenizer */
     leat_metaspace metaspace;
     leat_buffer replacement;        /* of Metaspace */
     leat_special_ids before, after; /* the post-processor's tokens */
@@ -69,10 +71,8 @@ leat_status leat_load_tiktoken(leat_load *load, leat_bytes file) LEAT_MUST_USE;
 /* Marks the tokens that merging makes of their own bytes; after model and splits. */
 void leat_model_finish(leat_model *model);
 
-/* true: no merge reaches over the start of a run of ▁ (nor, with `lines`, over an end of a run of line feeds), so that a text
- * can be cut there without a change of its ids.  Holds for the vocabularies that SentencePiece made, whose texts would
- * be one piece each otherwise. */
-bool leat_model_runs(const leat_model *model, bool lines);
+/* The pairs of the model's tokens, for a tokenizer without a pre-tokenizer. */
+void leat_model_pairs(const leat_model *model, leat_pairs *pairs);
 
 /* The first symbols of a piece, before merging, appended at `ids` (room for piece.size); gives their number. */
 size_t leat_model_symbols(const leat_model *model, leat_bytes piece, uint32_t *ids);

@@ -67,26 +67,26 @@ typedef struct known_pattern {
 #define O200K_WORD "[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]"
 #define MATCHES(function, max) \
     { \
-        leat_fill_matches, function, max, false \
+        .fill = leat_fill_matches, .match = function, .run_max = max \
     }
 
 static const known_pattern patterns[] = {
     {"'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+",
-     {leat_fill_gpt2, NULL, 0, false},
+     {.fill = leat_fill_gpt2, .run_max = 0},
      false},
     {"'(?:[sdmt]|ll|ve|re)| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+",
-     {leat_fill_gpt2, NULL, 0, false},
+     {.fill = leat_fill_gpt2, .run_max = 0},
      false},
-    {CL100K_FRONT "\\p{N}{1,3}" CL100K_BACK, {leat_fill_cl100k, NULL, 3, false}, false},
-    {CL100K_FRONT "\\p{N}" CL100K_BACK, {leat_fill_cl100k, NULL, 1, false}, false},
+    {CL100K_FRONT "\\p{N}{1,3}" CL100K_BACK, {.fill = leat_fill_cl100k, .run_max = 3}, false},
+    {CL100K_FRONT "\\p{N}" CL100K_BACK, {.fill = leat_fill_cl100k, .run_max = 1}, false},
     {"'(?i:[sdmt]|ll|ve|re)|[^\\r\\n\\p{L}\\p{N}]?+\\p{L}+|\\p{N}{1,3}| "
      "?[^\\s\\p{L}\\p{N}]++[\\r\\n]*|\\s*[\\r\\n]|\\s+(?!\\S)|\\s+",
-     {leat_fill_cl100k, NULL, 3, false},
+     {.fill = leat_fill_cl100k, .run_max = 3},
      false},
     {O200K_WORD "*[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]+" CONTRACTIONS "?|" O200K_WORD
                 "+[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]*" CONTRACTIONS "?|\\p{N}{1,3}| "
                 "?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+",
-     {leat_fill_o200k, NULL, 3, false},
+     {.fill = leat_fill_o200k, .run_max = 3},
      false},
     {"\\p{N}{1,3}", MATCHES(match_numbers, 3), false},
     {"\\p{N}", MATCHES(match_numbers, 1), false},

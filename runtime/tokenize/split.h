@@ -3,7 +3,7 @@
  * (`mapped`), which sees bytes.  Pure; any thread. */
 #ifndef LEAT_TOKENIZE_SPLIT_H
 #define LEAT_TOKENIZE_SPLIT_H
-#include "base/bytes.h"
+#include "tokenize/pairs.h"
 
 typedef struct leat_split leat_split;
 struct leat_split {
@@ -14,6 +14,7 @@ struct leat_split {
     size_t (*match)(const leat_split *split, leat_bytes text, size_t at);
     uint32_t
         run_max; /* longest run of numbers in a piece, where the pattern says so; longest match */
+    const leat_pairs *pairs; /* for leat_split_pairs */
     bool prefix; /* ByteLevel with add_prefix_space: a space goes in front of a text without one */
 };
 
@@ -25,8 +26,7 @@ void leat_split_whole(leat_split *split); /* one piece */
 void leat_split_digits(leat_split *split, bool individual, bool mapped);
 void leat_split_punctuation(leat_split *split, bool individual);
 void leat_split_metaspace(leat_split *split); /* ▁ begins a piece */
-/* Before every run of ▁, and with `lines` around every run of line feeds. */
-void leat_split_runs(leat_split *split, bool lines);
+void leat_split_pairs(leat_split *split, const leat_pairs *pairs);
 
 size_t leat_fill_gpt2(const leat_split *split, leat_bytes text, size_t at, size_t *ends,
                       size_t max);

@@ -114,30 +114,13 @@ void leat_split_metaspace(leat_split *split)
     *split = (leat_split){.fill = fill_metaspace};
 }
 
-static size_t fill_runs(const leat_split *split, leat_bytes text, size_t at, size_t *ends,
-                        size_t max)
+static size_t fill_pairs(const leat_split *split, leat_bytes text, size_t at, size_t *ends,
+                         size_t max)
 {
-    bool lines = split->run_max != 0;
-    size_t count = 0;
-    while (at < text.size && count < max) {
-        if (lines && text.data[at] == '\n') {
-            while (at < text.size && text.data[at] == '\n') {
-                at++;
-            }
-        } else {
-            while (is_metaspace(text, at)) {
-                at += 3;
-            }
-            while (at < text.size && !is_metaspace(text, at) && !(lines && text.data[at] == '\n')) {
-                at++;
-            }
-        }
-        ends[count++] = at;
-    }
-    return count;
+    return leat_pairs_fill(split->pairs, text, at, ends, max);
 }
 
-void leat_split_runs(leat_split *split, bool lines)
+void leat_split_pairs(leat_split *split, const leat_pairs *pairs)
 {
-    *split = (leat_split){.fill = fill_runs, .run_max = lines ? 1 : 0};
+    *split = (leat_split){.fill = fill_pairs, .pairs = pairs};
 }

@@ -106,9 +106,9 @@ leat_status leat_tokenizer_open(leat_tokenizer **out, leat_bytes bytes, const ch
         return status;
     }
     leat_model_finish(&tokenizer->model);
-    if (tokenizer->split_count == 0 && leat_model_runs(&tokenizer->model, false)) {
-        leat_split_runs(&tokenizer->splits[tokenizer->split_count++],
-                        leat_model_runs(&tokenizer->model, true));
+    if (tokenizer->split_count == 0 && !tokenizer->model.byte_level) {
+        leat_model_pairs(&tokenizer->model, &tokenizer->pairs);
+        leat_split_pairs(&tokenizer->splits[tokenizer->split_count++], &tokenizer->pairs);
     }
     tokenizer->vocabulary = count_ids(tokenizer);
     *out = tokenizer;
@@ -143,6 +143,7 @@ void leat_tokenizer_close(leat_tokenizer *tokenizer)
     leat_matcher_deinit(&tokenizer->raw);
     leat_matcher_deinit(&tokenizer->normalized);
     leat_normalizer_deinit(&tokenizer->normalizer);
+    leat_pairs_deinit(&tokenizer->pairs);
     leat_free(tokenizer->before.ids);
     leat_free(tokenizer->after.ids);
     leat_free(tokenizer);

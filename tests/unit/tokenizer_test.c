@@ -128,6 +128,37 @@ static void test_added(void)
     leat_tokenizer_close(tokenizer);
 }
 
+/* SentencePiece's kind, without a pre-tokenizer: ▁ for spaces, unk, byte tokens; and a merge over a space. */
+#define MARKED(model) \
+    "{\"normalizer\":{\"type\":\"Sequence\",\"normalizers\":[{\"type\":\"Prepend\",\"prepend\":" \
+    "\"\xe2\x96\x81\"}," \
+    "{\"type\":\"Replace\",\"pattern\":{\"String\":\" \"},\"content\":\"\xe2\x96\x81\"}]}," \
+    "\"model\":{\"type\":\"BPE\",\"unk_token\":\"<unk>\"," model "}}"
+#define MARKED_VOCAB \
+    "\"vocab\":{\"<unk>\":0,\"\xe2\x96\x81\":1,\"a\":2,\"b\":3,\"\xe2\x96\x81" \
+    "a\":4,\"b\xe2\x96\x81\":5,\"\xe2\x96\x81\xe2\x96\x81\":6,\"<0x78>\":7}"
+
+static void test_marked(void)
+{
+    leat_tokenizer *tokenizer =
+        opened(MARKED("\"fuse_unk\":true," MARKED_VOCAB
+                      ",\"merges\":[\"\xe2\x96\x81 a\",\"\xe2\x96\x81 \xe2\x96\x81\"]"));
+    check_ids(tokenizer, "a", "4");
+    check_ids(tokenizer, " a", "1 4");
+    check_ids(tokenizer, "b  a b", "1 3 1 4 1 3"); /* ▁a before ▁▁ */
+    check_ids(tokenizer, "   ", "6 6");
+    check_ids(tokenizer, "xxya", "1 0 2"); /* fused */
+    check_ids(tokenizer, "x a", "1 0 4");
+    leat_tokenizer_close(tokenizer);
+    tokenizer = opened(MARKED("\"byte_fallback\":true," MARKED_VOCAB
+                              ",\"merges\":[\"b \xe2\x96\x81\",\"\xe2\x96\x81 a\"]"));
+    check_ids(tokenizer, "b a", "1 5 2"); /* b▁ reaches over the space */
+    check_ids(tokenizer, "xyza", "1 7 0 0 2");
+    check_ids(tokenizer, "yxa",
+              "1 7 0 2"); /* byte tokens pass an unk that waits, as in the reference */
+    leat_tokenizer_close(tokenizer);
+}
+
 static void test_special(void)
 {
     leat_error error = {0};
@@ -370,6 +401,7 @@ int main(void)
     test_merges();
     test_bytes();
     test_added();
+    test_marked();
     test_special();
     test_tiktoken();
     test_long();
