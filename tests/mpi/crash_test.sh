@@ -60,7 +60,7 @@ ranks_of() {
 leat_run 4 --out whole --steps 250 --checkpoint-every 20 > whole.log 2>&1 || { cat whole.log; fail "whole"; }
 
 # SIGKILL to one rank or to all, at random moments.
-seed=$RANDOM
+seed=${LEAT_TEST_SEED:-$RANDOM}
 echo "seed $seed"
 RANDOM=$seed
 kills=0
