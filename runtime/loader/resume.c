@@ -14,7 +14,8 @@ static leat_status find_step(leat_loader *loader, leat_checkpoint *out, leat_err
     uint64_t rows;
     leat_status status = leat_checkpoint_newest(folder, step, out, &loader->log, error);
     bool have = status == LEAT_OK;
-    if (status != LEAT_OK && status != LEAT_NOT_FOUND) {
+    /* Damaged checkpoints were told to the log; cursors.bin and the manifest do without them. */
+    if (status != LEAT_OK && status != LEAT_NOT_FOUND && status != LEAT_CORRUPT) {
         goto done;
     }
     status = leat_cursors_find(folder, step, &cursor_step, chain, &cursor, error);

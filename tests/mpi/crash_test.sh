@@ -99,6 +99,9 @@ for file in damaged/checkpoints/*; do
 done
 expect 3 leat_run 2 --out damaged --resume --steps 260
 has "is whole"
+expect 0 leat_run 3 --out damaged --resume --step 237 --steps 250
+cmp whole/batches.jsonl damaged/batches.jsonl
+cmp whole/checkpoints/step-000250.h5 damaged/checkpoints/step-000250.h5
 
 # A second run is refused while the first lives, and takes over when it is gone.
 leat_run 2 --out owned --steps 100000 --step-time 50 > owned.log 2>&1 &
