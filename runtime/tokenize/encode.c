@@ -10,6 +10,8 @@
 /* Pieces are taken in batches: all of a batch's cache lines are asked for before the first is read. */
 enum { BATCH = 64, CACHE_BYTES = 16 << 20 };
 
+/* Positions in a piece are 32 bits wide; Metaspace and prefixes make more bytes of it, but not more symbols. */
+#define TEXT_MAX ((size_t)1 << 31)
 #define METASPACE "\xe2\x96\x81"
 
 struct leat_encoder {
@@ -17,6 +19,7 @@ struct leat_encoder {
     leat_cache cache;
     leat_merge_scratch merging;
     leat_normal_scratch normalizing;
+    bool too_long;                /* a normalized text was: positions in a piece are 32 bits wide */
     leat_buffer prefixed, marked; /* texts with ByteLevel's space in front, with ▁ for spaces */
 };
 
@@ -184,6 +187,10 @@ static void encode_segment(leat_encoder *encoder, leat_bytes text, bool first, l
     size_t from = 0, at = 0;
     leat_match match;
     text = leat_normalize(&tokenizer->normalizer, &encoder->normalizing, text);
+    if (text.size >= TEXT_MAX) {
+        encoder->too_long = true;
+        return;
+    }
     while (leat_matcher_next(&tokenizer->normalized, text, at, &match)) {
         const leat_added *added = &tokenizer->added.items[match.item];
         at = match.end;
@@ -226,16 +233,22 @@ static void encode_text(leat_encoder *encoder, leat_bytes text, leat_tokens *out
     }
 }
 
+static leat_status fail_too_long(leat_error *error, size_t bytes)
+{
+    LEAT_FAIL(error, LEAT_LIMIT, "a text is too long to be tokenized at once");
+    leat_error_found(error, "%zu bytes", bytes);
+    leat_error_wanted(error, "less than 2 GiB, also after normalization");
+    leat_error_hint(error, "set part_bytes, so that long records are cut into parts");
+    return LEAT_LIMIT;
+}
+
 leat_status leat_encode(leat_encoder *encoder, leat_bytes text, leat_tokens *out, leat_error *error)
 {
     if (text.size == 0) {
         return LEAT_OK;
     }
-    if (text.size >= UINT32_MAX) {
-        LEAT_FAIL(error, LEAT_LIMIT, "a text is too long to be tokenized at once");
-        leat_error_found(error, "%zu bytes", text.size);
-        leat_error_wanted(error, "less than 4 GiB");
-        return LEAT_LIMIT;
+    if (text.size >= TEXT_MAX) {
+        return fail_too_long(error, text.size);
     }
     if (!leat_json_simd_is_utf8(text.data, text.size)) {
         size_t fault = leat_utf8_fault(text.data, text.size);
@@ -251,7 +264,13 @@ leat_status leat_encode(leat_encoder *encoder, leat_bytes text, leat_tokens *out
         }
         return LEAT_OK;
     }
+    size_t had = out->count;
+    encoder->too_long = false;
     encode_text(encoder, text, out);
+    if (encoder->too_long) {
+        out->count = had;
+        return fail_too_long(error, text.size);
+    }
     return LEAT_OK;
 }
 

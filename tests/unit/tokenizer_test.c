@@ -3,6 +3,7 @@
 #include "base/sha256.h"
 #include "check.h"
 #include "tokenize/tokenizer.h"
+#include <pthread.h>
 #include <time.h>
 
 #define BYTE_LEVEL \
@@ -239,6 +240,52 @@ static void test_long(void)
     leat_tokenizer_close(tokenizer);
 }
 
+/* One tokenizer, an encoder a thread: the same ids everywhere. */
+static void *encode_much(void *context)
+{
+    leat_error error = {0};
+    uint64_t seed = 7, *sum = leat_alloc(1, sizeof *sum);
+    leat_encoder *encoder = leat_encoder_open(context, 1);
+    for (int i = 0; i < 2000; i++) {
+        leat_tokens tokens = {0};
+        char text[128];
+        size_t size = check_random(&seed) % sizeof text;
+        for (size_t at = 0; at < size; at++) {
+            text[at] = "abc \n<s>"[check_random(&seed) % 8];
+        }
+        leat_bytes view = {(const uint8_t *)text, size};
+        if (leat_encode(encoder, view, &tokens, &error) != LEAT_OK) {
+            *sum = UINT64_MAX;
+        }
+        for (size_t at = 0; at < tokens.count; at++) {
+            *sum = *sum * 31 + tokens.ids[at];
+        }
+        leat_tokens_deinit(&tokens);
+    }
+    leat_encoder_close(encoder);
+    return sum;
+}
+
+static void test_threads(void)
+{
+    leat_tokenizer *tokenizer =
+        opened("{" BYTE_LEVEL
+               ",\"added_tokens\":[{\"id\":9,\"content\":\"<s>\"}]," MODEL(VOCAB, MERGES) "}");
+    uint64_t *want = encode_much(tokenizer);
+    pthread_t threads[4];
+    for (size_t i = 0; i < 4; i++) {
+        CHECK(pthread_create(&threads[i], NULL, encode_much, tokenizer) == 0);
+    }
+    for (size_t i = 0; i < 4; i++) {
+        void *got = NULL;
+        CHECK(pthread_join(threads[i], &got) == 0);
+        CHECK_U64("ids of a thread", *(uint64_t *)got, *want);
+        leat_free(got);
+    }
+    leat_free(want);
+    leat_tokenizer_close(tokenizer);
+}
+
 static void test_invalid_text(void)
 {
     static const struct {
@@ -405,6 +452,7 @@ int main(void)
     test_special();
     test_tiktoken();
     test_long();
+    test_threads();
     test_invalid_text();
     test_refused();
     test_damage();
