@@ -44,6 +44,7 @@ typedef struct sim_wire {
     uint64_t gathers[LEAT_CHANNEL_COUNT]; /* posted so far */
     uint64_t drawn;                       /* delays drawn so far */
     bool poked, killed, silent, abandoned, gone;
+    int dups; /* called on this wire so far */
 } sim_wire;
 
 struct leat_sim {
@@ -54,7 +55,9 @@ struct leat_sim {
     bool lost; /* a rank was killed, or left without closing in order */
     int lost_rank;
     meeting *meetings;
-    sim_wire *wires; /* [ranks] */
+    sim_wire *wires;           /* [ranks] */
+    leat_sim *child, *sibling; /* child: made by dup, newest first */
+    int children;
 };
 
 static uint32_t draw_delay(sim_wire *wire)
@@ -372,10 +375,37 @@ static void sim_close(leat_wire *base)
     pthread_mutex_unlock(&wire->sim->lock);
 }
 
+/* The i-th dup of every rank is one simulation of its own, made by the first rank that comes. */
+static leat_status sim_dup(leat_wire *base, leat_wire **out, leat_error *error)
+{
+    sim_wire *wire = (sim_wire *)base;
+    leat_sim *sim = wire->sim;
+    *out = NULL;
+    pthread_mutex_lock(&sim->lock);
+    leat_status status = usable(wire, error);
+    if (status == LEAT_OK) {
+        int number = wire->dups++;
+        if (number == sim->children) {
+            leat_sim *child =
+                leat_sim_open(sim->ranks, sim->seed + (uint64_t)number + 1, sim->delay_tests_max);
+            child->sibling = sim->child;
+            sim->child = child;
+            sim->children++;
+        }
+        leat_sim *child = sim->child;
+        for (int i = sim->children - 1; i > number; i--) {
+            child = child->sibling;
+        }
+        *out = &child->wires[base->rank].base;
+    }
+    pthread_mutex_unlock(&sim->lock);
+    return status;
+}
+
 leat_sim *leat_sim_open(int ranks, uint64_t seed, uint32_t delay_tests_max)
 {
-    static const leat_wire_ops ops = {"sim",    sim_gather, sim_send,    sim_recv, sim_test,
-                                      sim_poke, sim_poked,  sim_abandon, sim_close};
+    static const leat_wire_ops ops = {"sim",    sim_gather, sim_send,    sim_recv,  sim_test,
+                                      sim_poke, sim_poked,  sim_abandon, sim_close, sim_dup};
     LEAT_ASSERT(ranks > 0);
     leat_sim *sim = leat_alloc(1, sizeof *sim);
     pthread_mutex_init(&sim->lock, NULL);
@@ -407,20 +437,33 @@ void leat_sim_kill(leat_sim *sim, int rank)
     pthread_mutex_lock(&sim->lock);
     sim->wires[rank].killed = true;
     lose(sim, rank);
+    leat_sim *first = sim->child; /* only grows at its head, and none is freed before close */
     pthread_mutex_unlock(&sim->lock);
+    for (leat_sim *child = first; child != NULL; child = child->sibling) {
+        leat_sim_kill(child, rank);
+    }
 }
 
 void leat_sim_silence(leat_sim *sim, int rank)
 {
     pthread_mutex_lock(&sim->lock);
     sim->wires[rank].silent = true;
+    leat_sim *first = sim->child;
     pthread_mutex_unlock(&sim->lock);
+    for (leat_sim *child = first; child != NULL; child = child->sibling) {
+        leat_sim_silence(child, rank);
+    }
 }
 
 void leat_sim_close(leat_sim *sim)
 {
     if (sim == NULL) {
         return;
+    }
+    while (sim->child != NULL) {
+        leat_sim *child = sim->child;
+        sim->child = child->sibling;
+        leat_sim_close(child);
     }
     for (int i = 0; i < sim->ranks; i++) {
         drop_ops(&sim->wires[i]); /* of wires that nobody closed */

@@ -140,11 +140,17 @@ static void single_close(leat_wire *base)
     leat_free(wire);
 }
 
+static leat_status single_dup(leat_wire *base, leat_wire **out, leat_error *error)
+{
+    (void)base;
+    return leat_wire_open_single(out, error);
+}
+
 leat_status leat_wire_open_single(leat_wire **wire, leat_error *error)
 {
-    static const leat_wire_ops ops = {"single",     single_gather,  single_send,
-                                      single_recv,  single_test,    single_poke,
-                                      single_poked, single_abandon, single_close};
+    static const leat_wire_ops ops = {"single",     single_gather, single_send,  single_recv,
+                                      single_test,  single_poke,   single_poked, single_abandon,
+                                      single_close, single_dup};
     leat_error_clear(error);
     single_wire *single = leat_alloc(1, sizeof *single);
     single->base.ops = &ops;

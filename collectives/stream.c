@@ -302,8 +302,8 @@ leat_wire *leat_stream_open(const leat_stream_ops *ops, void *context, int rank,
     LEAT_ASSERT(rank >= 0 && rank < size);
     stream_wire *wire = leat_alloc(1, sizeof *wire);
     wire->ops =
-        (leat_wire_ops){ops->name,   stream_gather, stream_send,    stream_recv, stream_test,
-                        stream_poke, stream_poked,  stream_abandon, stream_close};
+        (leat_wire_ops){ops->name,   stream_gather, stream_send,    stream_recv,  stream_test,
+                        stream_poke, stream_poked,  stream_abandon, stream_close, NULL};
     wire->base.ops = &wire->ops;
     wire->base.clock = leat_clock_system();
     wire->base.rank = rank;

@@ -47,6 +47,8 @@ typedef struct leat_wire_ops {
     void (*abandon)(leat_wire *); /* LOCAL: gives up everything under way; afterwards only close */
     void (*close)(
         leat_wire *); /* COLLECTIVE on a healthy wire, LOCAL after abandon or an error; frees it */
+    /* COLLECTIVE, may block: another wire between the same ranks, that nothing on this one disturbs.  NULL: this kind cannot. */
+    leat_status (*dup)(leat_wire *, leat_wire **out, leat_error *);
 } leat_wire_ops;
 
 /* Every implementation begins its struct with this. */
@@ -54,6 +56,7 @@ struct leat_wire {
     const leat_wire_ops *ops;
     const leat_clock *clock;
     int rank, size;
+    bool in_use;         /* a loader is open on a wire that cannot dup: it carries one at a time */
     bool any_thread;     /* a loader thread of our own may drive it (MPI_THREAD_MULTIPLE) */
     uint64_t timeout_ns; /* peer_timeout of the blocking helpers; 0: 300 s */
     /* Set by who drives the wire on a thread of its own, or NULL: what carries the wire ends now (MPI_Finalize).  The driver has

@@ -100,6 +100,8 @@ LEAT_PUBLIC leat_status leat_loader_next(leat_loader *loader, leat_batch *batch,
 LEAT_PUBLIC void leat_loader_done(leat_loader *loader, const leat_batch *batch);
 /* Drives communication where no loader thread may; harmless otherwise. */
 LEAT_PUBLIC leat_status leat_loader_poll(leat_loader *loader, leat_error *error) LEAT_MUST_USE;
+/* COLLECTIVE.  Begins again with the same batches (evaluation); every batch was given back. */
+LEAT_PUBLIC leat_status leat_loader_rewind(leat_loader *loader, leat_error *error) LEAT_MUST_USE;
 /* COLLECTIVE.  A checkpoint of `step` (all batches before it are done) in `folder`; on every rank the same verdict. */
 LEAT_PUBLIC leat_status leat_loader_save(leat_loader *loader, const char *folder, uint64_t step,
                                          leat_error *error) LEAT_MUST_USE;

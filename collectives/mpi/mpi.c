@@ -516,10 +516,15 @@ static leat_status comms_open(mpi_wire *wire, MPI_Comm comm, leat_error *error)
                                : fail_mpi(error, wire, LEAT_ENVIRONMENT, "open the wire", code);
 }
 
+static leat_status mpi_dup(leat_wire *base, leat_wire **out, leat_error *error)
+{
+    return leat_wire_open_mpi(out, ((mpi_wire *)base)->channels[LEAT_CHANNEL_CALL], error);
+}
+
 leat_status leat_wire_open_mpi(leat_wire **out, MPI_Comm comm, leat_error *error)
 {
-    static const leat_wire_ops ops = {"mpi",    mpi_gather, mpi_send,    mpi_recv, mpi_test,
-                                      mpi_poke, mpi_poked,  mpi_abandon, mpi_close};
+    static const leat_wire_ops ops = {"mpi",    mpi_gather, mpi_send,    mpi_recv,  mpi_test,
+                                      mpi_poke, mpi_poked,  mpi_abandon, mpi_close, mpi_dup};
     int started = 0, over = 0, level = MPI_THREAD_SINGLE;
     *out = NULL;
     leat_error_clear(error);

@@ -110,7 +110,8 @@ static void plan_refused(leat_feed *feed, const leat_plan_need *need)
         leat_error error;
         LEAT_FAIL(&error, LEAT_CORRUPT, "the cursor does not fit the token counts of dataset %s",
                   feed->spec->datasets[need->dataset].name);
-        leat_error_found(&error, "a place at stream position %llu that its documents do not have", (unsigned long long)need->position);
+        leat_error_found(&error, "a place at stream position %llu that its documents do not have",
+                         (unsigned long long)need->position);
         leat_error_hint(&error, "the corpus or the tokenizer is not the one of the checkpoint");
         leat_feed_fail(feed, &error, feed->planned);
     } else if (need->no_tokens) {

@@ -113,20 +113,41 @@ static leat_status open_tokenizer(leat_loader *loader, leat_error *error)
     return status;
 }
 
+/* Several loaders on one wire (training, evaluation) must not meet each other's messages. */
+static leat_status open_wire(leat_loader *loader, leat_wire *wire, leat_error *error)
+{
+    if (wire->ops->dup != NULL) {
+        leat_status status = wire->ops->dup(wire, &loader->wire, error);
+        if (status == LEAT_OK) {
+            loader->wire->timeout_ns = wire->timeout_ns;
+        }
+        return status;
+    }
+    if (wire->in_use) {
+        LEAT_FAIL(error, LEAT_INVALID, "a wire of the kind %s carries one loader at a time",
+                  wire->ops->name);
+        leat_error_hint(error, "open another wire for the second loader, or close the first");
+        return error->status;
+    }
+    wire->in_use = true;
+    loader->wire = loader->given = wire;
+    return LEAT_OK;
+}
+
 leat_status leat_loader_open_job(leat_loader **out, leat_wire *wire, const char *job_path,
                                  const leat_options *options, leat_error *error)
 {
     *out = NULL;
     leat_status status;
     leat_loader *loader = leat_alloc(1, sizeof *loader);
-    loader->wire = wire;
     loader->options = *options;
     loader->log = (leat_log){say, loader};
+    LEAT_TRY(open_wire(loader, wire, error));
     LEAT_TRY(open_job_file(loader, job_path, error));
-    wire->timeout_ns = loader->job->peer_timeout_s * 1000000000u;
+    loader->wire->timeout_ns = loader->job->peer_timeout_s * 1000000000u;
     LEAT_TRY(open_tokenizer(loader, error));
     LEAT_TRY(leat_loader_open_corpus(loader, error));
-    LEAT_TRY(leat_agree(wire, leat_loader_open_spec(loader, error), error));
+    LEAT_TRY(leat_agree(loader->wire, leat_loader_open_spec(loader, error), error));
     *out = loader;
 done:
     if (status != LEAT_OK) {
@@ -446,7 +467,29 @@ static void release(leat_loader *loader, bool gently)
     leat_free(loader->slice_owner);
     leat_free(loader->rank_slices);
     leat_job_close(loader->job);
+    if (loader->given != NULL) {
+        loader->given->in_use = false;
+    } else {
+        if (!gently && loader->wire != NULL) {
+            loader->wire->ops->abandon(loader->wire);
+        }
+        leat_wire_close(loader->wire);
+    }
     leat_free(loader);
+}
+
+leat_status leat_loader_rewind(leat_loader *loader, leat_error *error)
+{
+    /* The batches that were delivered are settled; then the feed begins again where it began. */
+    leat_status status = leat_feed_flush(loader->feed, leat_feed_step_next(loader->feed), error);
+    status = leat_feed_agree(loader->feed, status, error);
+    if (status == LEAT_OK) {
+        leat_feed_close(loader->feed, true);
+        loader->feed = NULL;
+        status = open_feed(loader, error);
+    }
+    loader->failed = loader->failed || status != LEAT_OK;
+    return status;
 }
 
 void leat_loader_close(leat_loader *loader)

@@ -17,7 +17,8 @@ typedef struct leat_shards {
 } leat_shards;
 
 struct leat_loader {
-    leat_wire *wire;
+    leat_wire *wire;  /* of this loader alone where the caller's wire can dup, else the caller's */
+    leat_wire *given; /* the caller's */
     leat_options options;
     leat_log log;
     leat_job *job;
