@@ -88,6 +88,11 @@ static const known_pattern patterns[] = {
                 "?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+",
      {.fill = leat_fill_o200k, .run_max = 3},
      false},
+    {O200K_WORD "*[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]+|" O200K_WORD
+                "+[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]*|\\p{N}| "
+                "?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+",
+     {.fill = leat_fill_o200k, .run_max = 1, .no_suffix = true},
+     false},
     {"\\p{N}{1,3}", MATCHES(match_numbers, 3), false},
     {"\\p{N}", MATCHES(match_numbers, 1), false},
     {"\\p{N}+", MATCHES(match_numbers, UINT32_MAX), false},

@@ -14,6 +14,7 @@ struct leat_split {
     size_t (*match)(const leat_split *split, leat_bytes text, size_t at);
     uint32_t
         run_max; /* longest run of numbers in a piece, where the pattern says so; longest match */
+    bool no_suffix;          /* leat_fill_o200k: 's and the like are no part of a word (Tekken) */
     const leat_pairs *pairs; /* for leat_split_pairs */
     bool prefix; /* ByteLevel with add_prefix_space: a space goes in front of a text without one */
 };

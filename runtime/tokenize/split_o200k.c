@@ -1,6 +1,7 @@
 /* [^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|
  * [^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|
- * \p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+ */
+ * \p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+
+ * with 3 or another number of digits, and without the suffixes (Tekken). */
 #include "tokenize/scan.h"
 #include "tokenize/split.h"
 
@@ -67,21 +68,23 @@ static size_t word_only(leat_bytes text, size_t at)
     return at;
 }
 
-static size_t word(leat_bytes text, size_t at)
+static size_t word(const leat_split *split, leat_bytes text, size_t at)
 {
     size_t end = word_only(text, at);
-    return end > at && end < text.size ? end + leat_scan_contraction(text, end, true) : end;
+    return end > at && end < text.size && !split->no_suffix
+               ? end + leat_scan_contraction(text, end, true)
+               : end;
 }
 
-static size_t end_of(leat_bytes text, size_t at, uint32_t digits_max)
+static size_t end_of(const leat_split *split, leat_bytes text, size_t at)
 {
-    size_t size, end = word(text, at), next;
+    size_t size, end = word(split, text, at), next;
     if (end > at) {
         return end;
     }
     unsigned class = leat_scan_at(text.data + at, &size);
     if (class == LEAT_SCAN_NUMBER) {
-        return leat_scan_numbers(text, at + size, digits_max - 1);
+        return leat_scan_numbers(text, at + size, split->run_max - 1);
     }
     if (class == LEAT_SCAN_OTHER || (text.data[at] == ' ' && at + 1 < text.size &&
                                      leat_scan_at(text.data + at + 1, &next) == LEAT_SCAN_OTHER)) {
@@ -102,7 +105,7 @@ size_t leat_fill_o200k(const leat_split *split, leat_bytes text, size_t at, size
 {
     size_t count = 0;
     while (at < text.size && count < max) {
-        at = end_of(text, at, split->run_max);
+        at = end_of(split, text, at);
         ends[count++] = at;
     }
     return count;

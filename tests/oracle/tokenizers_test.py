@@ -89,6 +89,7 @@ def byte_variants(base):
         "number": sequence(split(r"\p{N}"), byte_level(False)),
         "o200k": sequence(split(SPLIT_O200K), byte_level(False)),
         "o200k-removed": sequence(split(SPLIT_O200K, "Removed", True), byte_level(False)),
+        "tekken": sequence(split(SPLIT_O200K.replace(SUFFIX, "").replace("{1,3}", "")), byte_level(False)),
         "cl100k": sequence(split(SPLIT_CL100K), byte_level(False)),
         "deepseek": sequence(split(r"\p{N}{1,3}"), split("[一-龥぀-ゟ゠-ヿ]+"), split(SPLIT_DEEPSEEK), byte_level(False)),
         "starcoder": sequence(digits, byte_level()),
