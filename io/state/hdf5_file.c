@@ -25,6 +25,14 @@ static leat_status hdf5_failed(leat_error *error, leat_status status, const char
     return status;
 }
 
+bool leat_hdf5_version(char *out, size_t size)
+{
+    unsigned major = 0, minor = 0, release = 0;
+    bool known = H5get_libversion(&major, &minor, &release) >= 0;
+    snprintf(out, size, "%u.%u.%u", major, minor, release);
+    return known && major == H5_VERS_MAJOR && minor == H5_VERS_MINOR && release == H5_VERS_RELEASE;
+}
+
 /* HDF5 would abort the process by itself where library and header differ; it also prints its errors unless told otherwise,
  * each thread anew. */
 static leat_status prepare(leat_error *error)

@@ -20,6 +20,9 @@ typedef struct leat_hdf5_field {
     leat_buffer *out;   /* BYTES, TEXT: filled by reading */
 } leat_hdf5_field;
 
+/* "1.10.8" of the library in use; false where it is not the one leat was built with. */
+bool leat_hdf5_version(char *out, size_t size);
+
 enum { LEAT_HDF5_FIELD_BYTES_MAX = 1 << 30 };
 
 /* The same fields give the same bytes (with one version of HDF5 and zlib). */

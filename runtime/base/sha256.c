@@ -1,6 +1,7 @@
 #include "base/sha256.h"
 #include "base/memory.h"
 #include "base/status.h"
+#include <openssl/crypto.h>
 #include <openssl/evp.h>
 
 struct leat_sha256 {
@@ -44,4 +45,9 @@ void leat_sha256_end(leat_sha256 *hash, uint8_t out[LEAT_SHA256_BYTES])
 void leat_sha256_of(const void *data, size_t bytes, uint8_t out[LEAT_SHA256_BYTES])
 {
     LEAT_ASSERT(EVP_Digest(data, bytes, out, NULL, EVP_sha256(), NULL) == 1);
+}
+
+const char *leat_sha256_library(void)
+{
+    return OpenSSL_version(OPENSSL_VERSION);
 }

@@ -15,4 +15,6 @@ void leat_sha256_add(leat_sha256 *hash, const void *data, size_t bytes);
 void leat_sha256_end(leat_sha256 *hash, uint8_t out[LEAT_SHA256_BYTES]);
 /* One message. */
 void leat_sha256_of(const void *data, size_t bytes, uint8_t out[LEAT_SHA256_BYTES]);
+/* The library behind it and its version, for people. */
+const char *leat_sha256_library(void);
 #endif

@@ -262,8 +262,8 @@ leat_status leat_feed_next(leat_feed *feed, leat_batch *batch, leat_error *error
         leat_feed_wait(feed, &ns);
     }
     feed->waiting = false;
-    pthread_mutex_unlock(&feed->mutex);
     feed->wait_ns += feed->wire->clock->now_ns(feed->wire->clock->context) - begin;
+    pthread_mutex_unlock(&feed->mutex);
     return status;
 }
 

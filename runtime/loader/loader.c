@@ -250,11 +250,16 @@ leat_status leat_loader_open(leat_loader **out, leat_wire *wire, const char *job
     if (status != LEAT_OK) {
         return status;
     }
+    LEAT_TRY(leat_loader_check_collectives(loader, error));
     LEAT_TRY(leat_loader_open_slices(loader, error));
     LEAT_TRY(leat_loader_open_start(loader, error));
     LEAT_TRY(open_folder(loader, error));
     LEAT_TRY(leat_loader_open_manifest(loader, error));
     LEAT_TRY(open_feed(loader, error));
+    if (loader->folder != NULL) {
+        leat_run_folder_watch(loader->folder, loader->feed,
+                              loader->manifest != NULL ? loader->manifest->restart_count : 1);
+    }
     *out = loader;
 done:
     if (status != LEAT_OK) {
@@ -443,6 +448,9 @@ static void release(leat_loader *loader, bool gently)
 {
     if (loader->feed != NULL && loader->folder != NULL && leat_feed_stopped(loader->feed)) {
         leat_run_folder_stopped(loader->folder);
+    }
+    if (loader->feed != NULL && loader->folder != NULL) {
+        leat_run_folder_watch(loader->folder, NULL, 0);
     }
     leat_feed_close(loader->feed, gently);
     leat_error error;

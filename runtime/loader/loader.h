@@ -60,6 +60,8 @@ leat_status leat_loader_read_manifest(const char *folder, leat_manifest **out,
                                       leat_error *error) LEAT_MUST_USE;
 /* slices.c, COLLECTIVE: which rank takes which rows. */
 leat_status leat_loader_open_slices(leat_loader *loader, leat_error *error) LEAT_MUST_USE;
+/* collectives.c, COLLECTIVE: ENVIRONMENT where the job asks for NCCL by name and a rank cannot use it. */
+leat_status leat_loader_check_collectives(leat_loader *loader, leat_error *error) LEAT_MUST_USE;
 /* Everything but the feed: what `leat index` and the audit commands need.  COLLECTIVE. */
 leat_status leat_loader_open_job(leat_loader **out, leat_wire *wire, const char *job_path,
                                  const leat_options *options, leat_error *error) LEAT_MUST_USE;

@@ -7,6 +7,8 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -24,11 +26,101 @@ struct leat_run_folder {
     uint64_t datasets;
     leat_buffer line, cursor;
 
-    pthread_mutex_t mutex;
+    uint64_t starts;
+    _Atomic uint64_t steps, tokens; /* logged so far: the next step, and tokens since this start */
+
+    pthread_mutex_t mutex; /* never held while the feed calls us, which then waits for nobody */
+    leat_feed *feed;       /* for metrics.prom; guarded by the mutex */
     pthread_cond_t wake;
     pthread_t thread;
     bool thread_runs, closing;
 };
+
+/* A label's value: backslash, quote and line break have escapes. */
+static void add_label(leat_buffer *out, const char *text)
+{
+    for (; *text != '\0'; text++) {
+        if (*text == '\n') {
+            leat_buffer_add_text(out, "\\n");
+            continue;
+        }
+        if (*text == '\\' || *text == '"') {
+            leat_buffer_add_u8(out, '\\');
+        }
+        leat_buffer_add_u8(out, (uint8_t)*text);
+    }
+}
+
+static void add_metric(leat_buffer *out, const char *run, const char *name, const char *type,
+                       const char *help, uint64_t whole, uint64_t billionths)
+{
+    leat_buffer_add_format(out, "# HELP %s %s\n# TYPE %s %s\n%s{run=\"", name, help, name, type,
+                           name);
+    add_label(out, run);
+    leat_buffer_add_format(out, "\"} %llu", (unsigned long long)whole);
+    if (billionths != 0) {
+        leat_buffer_add_format(out, ".%09llu", (unsigned long long)billionths);
+    }
+    leat_buffer_add_u8(out, '\n');
+}
+
+/* DIR/metrics.prom becomes the text, whole or not at all.  It is for looking at: nothing is synced, and where it cannot be
+ * written the run goes on with the old one, whose age shows. */
+static void replace_prometheus(const leat_run_folder *folder, const leat_buffer *text)
+{
+    char *path = leat_format("%s/metrics.prom", folder->path);
+    char *temporary = leat_format("%s.tmp", path); /* one name: a kill leaves at most one */
+    int file = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (file >= 0) {
+        bool whole = leat_file_ops_write_all(leat_file_ops_posix(), file, text->data, text->size);
+        whole = close(file) == 0 && whole;
+        if (!whole || rename(temporary, path) != 0) {
+            unlink(temporary);
+        }
+    }
+    leat_free(temporary);
+    leat_free(path);
+}
+
+static void write_prometheus(const leat_run_folder *folder)
+{
+    leat_loader_figures now = leat_feed_measure(folder->feed);
+    leat_buffer text = {0};
+    leat_error error;
+    const char *run = folder->path;
+    uint64_t second = 1000000000u, restarts = folder->starts > 0 ? folder->starts - 1 : 0;
+    add_metric(&text, run, "leat_step", "gauge",
+               "The next step of this run: all before it are taken by every rank and logged.",
+               atomic_load(&folder->steps), 0);
+    add_metric(&text, run, "leat_tokens_total", "counter",
+               "Tokens delivered since this start, padding not counted.",
+               atomic_load(&folder->tokens), 0);
+    add_metric(&text, run, "leat_wait_seconds_total", "counter",
+               "Seconds that the trainer of rank 0 waited for batches since this start.",
+               now.wait_ns / second, now.wait_ns % second);
+    add_metric(&text, run, "leat_ready_batches", "gauge",
+               "Batches that are ready and not yet taken, on rank 0.", now.ready, 0);
+    add_metric(&text, run, "leat_restarts_total", "counter",
+               "How often this run went on after its first start.", restarts, 0);
+    if (leat_owner_check(folder->owner, &error) == LEAT_OK) {
+        replace_prometheus(folder, &text);
+    }
+    leat_buffer_deinit(&text);
+}
+
+void leat_run_folder_watch(leat_run_folder *folder, leat_feed *feed, uint64_t starts)
+{
+    pthread_mutex_lock(&folder->mutex);
+    if (feed != NULL) {
+        folder->feed = feed;
+        folder->starts = starts;
+    }
+    if (folder->feed != NULL) {
+        write_prometheus(folder);
+    }
+    folder->feed = feed;
+    pthread_mutex_unlock(&folder->mutex);
+}
 
 static void *watch(void *argument)
 {
@@ -52,9 +144,41 @@ static void *watch(void *argument)
         if (look % RENEW_LOOKS == 0 && leat_owner_renew(folder->owner, &error) != LEAT_OK) {
             leat_log_say(folder->options.log, LEAT_LOG_WARNING, "%s", error.text);
         }
+        if (look % RENEW_LOOKS == 0 && folder->feed != NULL) {
+            write_prometheus(folder);
+        }
     }
     pthread_mutex_unlock(&folder->mutex);
     return NULL;
+}
+
+static uint64_t wall(void)
+{
+    const leat_clock *clock = leat_clock_system();
+    return clock->wall_ns(clock->context);
+}
+
+/* Metrics are for looking at: a line that does not fit on the disk is not worth a run. */
+static void end_metrics_line(leat_run_folder *folder, leat_json_out *out)
+{
+    leat_json_object_end(out);
+    leat_buffer_add_u8(&folder->line, '\n');
+    if (write(folder->metrics, folder->line.data, folder->line.size) < 0) {
+        return;
+    }
+}
+
+/* A summary line: this run began (again) or ended, with which next step, and when. */
+static void write_mark(leat_run_folder *folder, const char *what, uint64_t step)
+{
+    leat_json_out out = {&folder->line, false};
+    leat_buffer_clear(&folder->line);
+    leat_json_object(&out);
+    leat_json_key_text(&out, "summary", what);
+    leat_json_key_u64(&out, "step", step);
+    leat_json_key_u64(&out, "tokens", atomic_load(&folder->tokens));
+    leat_json_key_u64(&out, "time_ns", wall());
+    end_metrics_line(folder, &out);
 }
 
 static void start_watch(leat_run_folder *folder)
@@ -95,6 +219,8 @@ leat_status leat_run_folder_open(leat_run_folder **out, const leat_run_folder_op
         status = leat_fail_errno(error, "open", metrics_path, errno);
         goto done;
     }
+    folder->steps = options->first_step;
+    write_mark(folder, "start", options->first_step);
     start_watch(folder);
     *out = folder;
 done:
@@ -136,13 +262,9 @@ static void write_metrics(leat_run_folder *folder, const leat_feed_step *step, l
     leat_json_key_u64(&out, "read_bytes", now.read_bytes - then->read_bytes);
     leat_json_key_u64(&out, "document_bytes", now.document_bytes - then->document_bytes);
     leat_json_key_u64(&out, "ready", now.ready);
-    leat_json_object_end(&out);
-    leat_buffer_add_u8(&folder->line, '\n');
+    leat_json_key_u64(&out, "time_ns", wall());
     folder->told = now;
-    /* Metrics are for looking at: a line that does not fit on the disk is not worth a run. */
-    if (write(folder->metrics, folder->line.data, folder->line.size) < 0) {
-        return;
-    }
+    end_metrics_line(folder, &out);
 }
 
 leat_status leat_run_folder_step(leat_run_folder *folder, const leat_feed_step *step,
@@ -167,6 +289,8 @@ leat_status leat_run_folder_step(leat_run_folder *folder, const leat_feed_step *
         }
     }
     if (status == LEAT_OK) {
+        atomic_store(&folder->steps, step->step + 1);
+        atomic_fetch_add(&folder->tokens, step->tokens);
         write_metrics(folder, step, feed);
     }
     return status;
@@ -183,6 +307,9 @@ leat_status leat_run_folder_close(leat_run_folder *folder, leat_error *error)
         pthread_cond_signal(&folder->wake);
         pthread_mutex_unlock(&folder->mutex);
         pthread_join(folder->thread, NULL);
+    }
+    if (folder->metrics >= 0 && leat_owner_check(folder->owner, &(leat_error){0}) == LEAT_OK) {
+        write_mark(folder, "end", atomic_load(&folder->steps));
     }
     leat_status status = leat_batch_log_close(folder->log, error);
     leat_owner_release(folder->owner);
