@@ -53,6 +53,9 @@ function(leat_add_test_scripts kind)
     endif()
     leat_add_test(NAME ${kind}/${noun} LABEL ${kind} TIMEOUT 300 PROCESSORS 2
                   COMMAND ${interpreter} ${source})
+    if(kind STREQUAL "slurm")
+      set_property(TEST ${kind}/${noun} PROPERTY RESOURCE_LOCK slurm)
+    endif()
   endforeach()
 endfunction()
 

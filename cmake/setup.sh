@@ -93,6 +93,15 @@ install_python_package() {
     fi
 }
 
+# For the tests alone, so no reason to stop where it cannot be had.
+install_slurm() {
+    [ -x /usr/sbin/slurmctld ] && [ -x /usr/sbin/slurmd ] && [ -x /usr/sbin/munged ] && return 0
+    if [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null && (install "slurm-wlm munge"); then
+        return 0
+    fi
+    echo "without slurm-wlm and munge the tests with Slurm are skipped" >&2
+}
+
 missing=$(missing_packages)
 missing=${missing% }
 if [ -n "$missing" ]; then
@@ -113,5 +122,6 @@ if [ -n "$missing" ]; then
     fi
 fi
 [ "${1:-}" = --check ] && exit 0
+install_slurm
 mkdir -p build
 install_python_package

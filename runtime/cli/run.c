@@ -3,6 +3,7 @@
 #include "base/arith.h"
 #include "base/clock.h"
 #include "base/memory.h"
+#include "cli/time_limit.h"
 #include "collectives/wire.h"
 #include <stdio.h>
 
@@ -10,7 +11,8 @@ enum { SETS_MAX = 256 };
 
 typedef struct run_options {
     const char *job, *out;
-    uint64_t checkpoint_every, step_time_ms, max_time_s;
+    uint64_t checkpoint_every, step_time_ms;
+    leat_time_limit limit;
     bool resume;
     leat_options open;
     const char *set[SETS_MAX];
@@ -28,6 +30,10 @@ static const char help[] =
     "  --step K              with --resume: go on at step K, any step logged in DIR\n"
     "  --resume-from FILE    go on from one checkpoint\n"
     "  --max-time S          save and stop after S seconds (exit code 75)\n"
+    "  --max-time-margin S   in a Slurm job (SLURM_JOB_END_TIME): save and stop S seconds before "
+    "its "
+    "end;\n"
+    "                        default 60, or half of what is left where that is less\n"
     "  --step-time MS        imitate a trainer that takes MS milliseconds a step, and report "
     "stalls\n"
     "  --set KEY=VALUE       override a key of the job file (tokenizer.eos=…, "
@@ -36,7 +42,20 @@ static const char help[] =
     "USR1, TERM, INT and `leat stop DIR` lead to one checkpoint at one agreed step and exit code "
     "75.\n";
 
-enum { OUT = 256, STEPS, EVERY, KEEP, RESUME, STEP, RESUME_FROM, MAX_TIME, STEP_TIME, SET, CALLER };
+enum {
+    OUT = 256,
+    STEPS,
+    EVERY,
+    KEEP,
+    RESUME,
+    STEP,
+    RESUME_FROM,
+    MAX_TIME,
+    MARGIN,
+    STEP_TIME,
+    SET,
+    CALLER
+};
 
 static const struct option long_options[] = {{"out", required_argument, NULL, OUT},
                                              {"steps", required_argument, NULL, STEPS},
@@ -46,6 +65,7 @@ static const struct option long_options[] = {{"out", required_argument, NULL, OU
                                              {"step", required_argument, NULL, STEP},
                                              {"resume-from", required_argument, NULL, RESUME_FROM},
                                              {"max-time", required_argument, NULL, MAX_TIME},
+                                             {"max-time-margin", required_argument, NULL, MARGIN},
                                              {"step-time", required_argument, NULL, STEP_TIME},
                                              {"set", required_argument, NULL, SET},
                                              {"caller", no_argument, NULL, CALLER},
@@ -61,7 +81,8 @@ static leat_status take_number(leat_cli *cli, run_options *run, int option)
                    {EVERY, "--checkpoint-every", &run->checkpoint_every},
                    {KEEP, "--keep", &run->open.keep},
                    {STEP, "--step", &run->open.step},
-                   {MAX_TIME, "--max-time", &run->max_time_s},
+                   {MAX_TIME, "--max-time", &run->limit.max_s},
+                   {MARGIN, "--max-time-margin", &run->limit.margin_s},
                    {STEP_TIME, "--step-time", &run->step_time_ms}};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         if (numbers[i].option == option) {
@@ -89,6 +110,7 @@ static leat_status take_options(leat_cli *cli, run_options *run, int argc, char 
             return leat_cli_unknown(cli, "run", argv);
         } else {
             run->open.at_step = run->open.at_step || option == STEP;
+            run->limit.margin_given = run->limit.margin_given || option == MARGIN;
             status = take_number(cli, run, option);
         }
         if (status != LEAT_OK) {
@@ -163,8 +185,7 @@ static leat_status step(run_state *state, const leat_batch *batch)
     }
     leat_loader_done(state->loader, batch);
     show_progress(state, batch);
-    if (run->max_time_s != 0 && now(state) - state->begin_ns > run->max_time_s * 1000000000u &&
-        !state->timed_out) {
+    if (!state->timed_out && leat_time_limit_over(&run->limit, state->clock, state->begin_ns)) {
         state->timed_out = true;
         leat_loader_stop(state->loader);
     }
@@ -257,6 +278,7 @@ static leat_status run_command(leat_cli *cli, int argc, char **argv)
     run.open.log = leat_cli_log;
     run.open.log_context = cli;
     run_state state = {.cli = cli, .run = &run, .clock = leat_clock_system()};
+    leat_time_limit_begin(&run.limit, cli, state.clock);
     status = leat_loader_open(&state.loader, cli->wire, run.job, &run.open, &cli->error);
     if (status != LEAT_OK) {
         return status;
