@@ -57,6 +57,7 @@ typedef struct leat_options {
     int dp_rank, dp_size; /* ranks with one dp_rank take the same slice; dp_rank -1: none */
     bool require_equal_slices;
     bool replay; /* deliver and hash only: no run folder is written, no owner taken */
+    bool look;   /* bad records do not refuse the job: `leat check` counts and lists them */
     void (*log)(void *context, int warning, const char *line); /* any thread */
     void *log_context;
     void (*progress_line)(void *context, const char *doing, uint64_t done, uint64_t total);

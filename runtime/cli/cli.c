@@ -102,6 +102,9 @@ void leat_cli_progress(leat_cli *cli, const char *format, ...)
         return;
     }
     uint64_t now = clock->now_ns(clock->context);
+    if (!terminal && last_ns == 0) {
+        last_ns = now; /* a file gets no line of work that is over soon */
+    }
     if (now - last_ns < (terminal ? 200000000u : 10000000000u)) {
         return;
     }

@@ -142,7 +142,7 @@ static leat_status share_lists(leat_loader *loader, leat_error *error)
     return status;
 }
 
-static leat_record_rules rules_of(const leat_job *job, size_t d)
+leat_record_rules leat_loader_record_rules(const leat_job *job, size_t d)
 {
     return (leat_record_rules){
         .format = job->datasets[d].format,
@@ -159,14 +159,15 @@ static leat_record_rules rules_of(const leat_job *job, size_t d)
 static leat_status index_one(leat_loader *loader, size_t d, size_t i, leat_error *error)
 {
     const leat_job *job = loader->job;
-    leat_record_rules rules = rules_of(job, d);
+    leat_record_rules rules = leat_loader_record_rules(job, d);
     char *folder = job->index_dir != NULL ? leat_job_path(job, job->index_dir) : NULL;
     leat_index_options options = {
         .store = leat_store_posix(), .index_folder = folder, .log = &loader->log};
     leat_shard_summary *summary = &loader->shards.summaries[d][i];
     const char *path = loader->shards.lists[d].paths[i];
     leat_status status = leat_shard_index(path, &rules, &options, summary, error);
-    if (status == LEAT_OK && summary->bad_records != 0 && job->bad_records != LEAT_BAD_SKIP) {
+    if (status == LEAT_OK && summary->bad_records != 0 && job->bad_records != LEAT_BAD_SKIP &&
+        !loader->options.look) {
         leat_buffer lines = {0};
         status = leat_shard_explain_bad(path, &rules, leat_store_posix(), 1, &lines, error);
         if (status == LEAT_OK) {
@@ -260,7 +261,7 @@ static void add_up(leat_loader *loader)
             bad += summary->bad_records;
         }
     }
-    if (bad != 0 && loader->wire->rank == 0) {
+    if (bad != 0 && loader->wire->rank == 0 && !loader->options.look) {
         leat_log_say(&loader->log, LEAT_LOG_WARNING,
                      "%llu bad records are skipped (leat check lists them)",
                      (unsigned long long)bad);
@@ -275,7 +276,7 @@ static leat_status open_corpus(leat_loader *loader, leat_error *error)
     for (size_t d = 0; d < job->dataset_count; d++) {
         datasets[d] = (leat_corpus_dataset){
             .name = job->datasets[d].name,
-            .rules = rules_of(job, d),
+            .rules = leat_loader_record_rules(job, d),
             .shard_count = loader->shards.lists[d].count,
             .paths = (const char *const *)loader->shards.lists[d].paths,
             .summaries = loader->shards.summaries[d],

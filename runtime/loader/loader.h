@@ -50,6 +50,7 @@ struct leat_loader {
 /* corpus_set.c, COLLECTIVE: globs on rank 0, side-cars shared out, summaries gathered, corpus opened. */
 leat_status leat_loader_open_corpus(leat_loader *loader, leat_error *error) LEAT_MUST_USE;
 void leat_shards_deinit(leat_shards *shards);
+leat_record_rules leat_loader_record_rules(const leat_job *job, size_t dataset);
 /* identity.c, LOCAL: weights, plan spec, order-defining settings and digest. */
 leat_status leat_loader_open_spec(leat_loader *loader, leat_error *error) LEAT_MUST_USE;
 /* resume.c, COLLECTIVE: the state to go on from reaches every rank and is compared with the job. */
