@@ -25,6 +25,7 @@ header:yaml.h          libyaml-dev
 header:simdjson.h      libsimdjson-dev
 header:xxhash.h        libxxhash-dev
 command:clang          clang
+sanitizer:clang        libclang-rt-14-dev
 command:clang-format-14,clang-format  clang-format-14
 command:ccache         ccache
 python:venv,ensurepip  python3-venv
@@ -39,6 +40,9 @@ is_there() {
     local kind=${1%%:*} names=${1#*:} name
     if [ "$kind" = python ]; then
         python3 -c "import $names" 2>/dev/null
+        return
+    elif [ "$kind" = sanitizer ]; then
+        echo 'int main(void) { return 0; }' | "$names" -fsanitize=thread -x c -o /dev/null - 2>/dev/null
         return
     fi
     for name in ${names//,/ }; do
