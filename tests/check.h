@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int check_failures, check_count;
+static _Atomic int check_failures, check_count; /* some tests check on several threads */
 
 static inline int check_done(void)
 {

@@ -414,9 +414,12 @@ void leat_feed_stop(leat_feed *feed)
                           memory_order_relaxed); /* found within 50 ms; nothing is ordered by it */
 }
 
-bool leat_feed_stopped(const leat_feed *feed)
+bool leat_feed_stopped(leat_feed *feed)
 {
-    return feed->ended_by_stop && feed->taken >= feed->end_step;
+    pthread_mutex_lock(&feed->mutex);
+    bool stopped = feed->ended_by_stop && feed->taken >= feed->end_step;
+    pthread_mutex_unlock(&feed->mutex);
+    return stopped;
 }
 
 uint64_t leat_feed_datasets(const leat_feed *feed)

@@ -74,7 +74,7 @@ leat_status leat_feed_cursor(leat_feed *feed, uint64_t step, leat_buffer *out,
 leat_status leat_feed_digest(leat_feed *feed, uint64_t step, uint8_t batch[32], uint8_t chain[32],
                              leat_error *error) LEAT_MUST_USE;
 void leat_feed_stop(leat_feed *feed);
-bool leat_feed_stopped(const leat_feed *feed);
+bool leat_feed_stopped(leat_feed *feed);
 uint64_t leat_feed_datasets(const leat_feed *feed);
 uint64_t leat_feed_step_next(const leat_feed *feed);
 leat_loader_figures leat_feed_measure(leat_feed *feed);
