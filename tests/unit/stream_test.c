@@ -1,4 +1,5 @@
 /* The wires over byte streams: the caller's functions over socket pairs, and TCP over the loopback; each rank a process. */
+#include "base/bytes.h"
 #include "collectives/leat_calls.h"
 #include "collectives/leat_tcp.h"
 #include "wire_cases.h"
@@ -316,6 +317,52 @@ static void test_noise(void)
     }
 }
 
+static void head_of(uint32_t tag, uint64_t size)
+{
+    uint32_t check = 0x811c9dc5u; /* FNV-1a, once more */
+    memset(noise, 0, sizeof noise);
+    memcpy(noise, "LFRM", 4);
+    leat_put_u32(noise + 4, tag);
+    leat_put_u64(noise + 8, size);
+    leat_put_u32(noise + 24, 1); /* the sender; the frame's number is 0 */
+    for (int i = 0; i < 28; i++) {
+        check = (check ^ noise[i]) * 0x01000193u;
+    }
+    leat_put_u32(noise + 28, check);
+    noise_at = 0;
+    noise_end = 32;
+}
+
+static leat_status test_of_noise(void)
+{
+    leat_wire *wire = NULL;
+    leat_error error;
+    const leat_calls calls = {.rank = 0, .size = 2, .send = give_nothing, .recv = take_noise};
+    CHECK_OK(leat_wire_open_calls(&wire, &calls, &error), &error);
+    const leat_status status = wire->ops->test(wire, &error);
+    wire->ops->abandon(wire); /* nobody would say farewell */
+    leat_wire_close(wire);
+    return status;
+}
+
+/* A whole head is taken; with any bit turned, or with a size or a tag beyond the limits, it is not. */
+static void test_damaged_heads(void)
+{
+    head_of(3, 5);
+    CHECK_U64("a whole head", test_of_noise(), LEAT_OK);
+    for (size_t bit = 0; bit < 32 * 8; bit++) {
+        head_of(3, 5);
+        noise[bit / 8] ^= (uint8_t)(1u << bit % 8);
+        if (!CHECK_U64("a head with a bit turned", test_of_noise(), LEAT_PEER)) {
+            printf("bit %zu\n", bit);
+        }
+    }
+    head_of(3, UINT64_MAX);
+    CHECK_U64("too large", test_of_noise(), LEAT_PEER);
+    head_of(UINT32_MAX, 5);
+    CHECK_U64("no such tag", test_of_noise(), LEAT_PEER);
+}
+
 static void test_open_errors(void)
 {
     leat_wire *wire = NULL;
@@ -389,6 +436,7 @@ int main(void)
 {
     test_open_errors();
     test_noise();
+    test_damaged_heads();
     test_tcp_alone();
     for (int ranks = 1; ranks <= RANKS_MAX; ranks += ranks < 3 ? 1 : 3) {
         for (int way = 0; way < 3; way++) {
