@@ -1,4 +1,5 @@
 #include "cli/audit_print.h"
+#include "base/memory.h"
 #include "collectives/wire.h"
 
 leat_status leat_cli_segment_json(leat_loader *loader, const leat_batch_segment *segment,
@@ -96,5 +97,25 @@ leat_status leat_cli_replay_log(leat_cli *cli, leat_loader *loader, const char *
         *different = at; /* the plan ended before the log did */
     }
     leat_batch_reader_close(reader);
+    return status;
+}
+
+leat_status leat_cli_check_logged(leat_cli *cli, const char *command, const char *folder,
+                                  uint64_t first, uint64_t end)
+{
+    uint64_t log_first = 0, log_end = 0;
+    char *log = leat_format("%s/batches.jsonl", folder);
+    leat_status status = leat_audit_log_range(log, &log_first, &log_end, &cli->error);
+    if (status == LEAT_OK && (first < log_first || end > log_end)) {
+        LEAT_FAIL(&cli->error, LEAT_INVALID, "leat %s: these steps are not all in the log",
+                  command);
+        leat_error_where(&cli->error, "%s", log);
+        leat_error_found(&cli->error, "steps %llu..%llu", (unsigned long long)first,
+                         (unsigned long long)end);
+        leat_error_wanted(&cli->error, "steps within %llu..%llu", (unsigned long long)log_first,
+                          (unsigned long long)log_end);
+        status = cli->error.status;
+    }
+    leat_free(log);
     return status;
 }

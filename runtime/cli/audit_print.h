@@ -16,4 +16,7 @@ leat_status leat_cli_segment_line(leat_loader *loader, const leat_batch_segment 
  * differs, or `end`.  COLLECTIVE. */
 leat_status leat_cli_replay_log(leat_cli *cli, leat_loader *loader, const char *log, uint64_t first,
                                 uint64_t end, uint64_t *different);
+/* INVALID where the log of the run folder does not have all the steps [first, end). */
+leat_status leat_cli_check_logged(leat_cli *cli, const char *command, const char *folder,
+                                  uint64_t first, uint64_t end);
 #endif

@@ -1,5 +1,6 @@
 /* leat explain DIR --step S [--row R [--token T]]: which documents were there. */
 #include "base/memory.h"
+#include "base/utf8.h"
 #include "cli/audit_print.h"
 
 typedef struct explain {
@@ -28,11 +29,39 @@ static void print_token(explain *what, const leat_batch *batch, const leat_batch
     }
 }
 
+/* The same for people.  A token may be a part of a character: then only its bytes are shown. */
+static void print_token_line(explain *what, const leat_batch *batch,
+                             const leat_batch_segment *segment)
+{
+    uint64_t number = segment->start + (what->token - segment->row_start), begin = 0, end = 0;
+    bool known = leat_audit_token_bytes(what->loader, segment, number, &begin, &end);
+    leat_error error;
+    leat_bytes text;
+    printf("token %llu: id %u, token %llu of its document", (unsigned long long)what->token,
+           batch->tokens[what->row * batch->row_tokens + what->token], (unsigned long long)number);
+    if (known && leat_audit_text_of(what->loader, segment, &text, &error) == LEAT_OK) {
+        leat_buffer quoted = {0};
+        leat_json_out out = {&quoted, false};
+        leat_bytes of = {text.data + begin, (size_t)(end - begin)};
+        if (leat_utf8_fault(of.data, of.size) == of.size) {
+            leat_json_text_sized(&out, (const char *)of.data, of.size);
+        } else {
+            leat_buffer_add_text(&quoted, "hexadecimal ");
+            leat_json_hex(&out, of.data, of.size);
+        }
+        printf(", bytes %llu to %llu of its text: %s", (unsigned long long)begin,
+               (unsigned long long)end, leat_buffer_text(&quoted));
+        leat_buffer_deinit(&quoted);
+    }
+    putchar('\n');
+}
+
 static leat_status explain_row(explain *what, const leat_batch *batch, uint64_t row)
 {
     uint64_t at = row == 0 ? batch->segment_first : batch->row_segments[row - 1];
     leat_status status = LEAT_OK;
     leat_buffer buffer = {0};
+    bool found = false;
     for (; at < batch->row_segments[row] && status == LEAT_OK; at++) {
         const leat_batch_segment *segment = &batch->segments[at];
         bool meant =
@@ -41,6 +70,7 @@ static leat_status explain_row(explain *what, const leat_batch *batch, uint64_t 
         if (!meant) {
             continue;
         }
+        found = true;
         leat_json_out out = {&buffer, false};
         leat_buffer_clear(&buffer);
         leat_json_object(&out);
@@ -51,12 +81,20 @@ static leat_status explain_row(explain *what, const leat_batch *batch, uint64_t 
             print_token(what, batch, segment, &out);
         }
         leat_json_object_end(&out);
-        if (status == LEAT_OK && (what->cli->json || what->has_token)) {
+        if (status == LEAT_OK && what->cli->json) {
             printf("%s\n", leat_buffer_text(&buffer));
         } else if (status == LEAT_OK) {
             printf("row %llu: ", (unsigned long long)row);
             status = leat_cli_segment_line(what->loader, segment, stdout, &what->cli->error);
+            if (status == LEAT_OK && what->has_token) {
+                print_token_line(what, batch, segment);
+            }
         }
+    }
+    if (status == LEAT_OK && !found && what->has_token) {
+        printf(what->cli->json ? "{\"step\":%llu,\"row\":%llu,\"padding\":true}\n"
+                               : "step %llu, row %llu: that token is padding\n",
+               (unsigned long long)batch->step, (unsigned long long)row);
     }
     leat_buffer_deinit(&buffer);
     return status;
@@ -118,8 +156,12 @@ static leat_status run(leat_cli *cli, int argc, char **argv)
                               "wants a run folder and --step S [--row R [--token T]]");
     }
     leat_options open = {.log = leat_cli_log, .log_context = cli};
-    leat_status status = leat_audit_open(&what.loader, cli->wire, argv[optind], what.step,
-                                         what.step + 1, &open, &cli->error);
+    leat_status status =
+        leat_cli_check_logged(cli, "explain", argv[optind], what.step, what.step + 1);
+    if (status == LEAT_OK) {
+        status = leat_audit_open(&what.loader, cli->wire, argv[optind], what.step, what.step + 1,
+                                 &open, &cli->error);
+    }
     if (status == LEAT_OK) {
         status = explain_batch(&what);
     }
@@ -133,6 +175,6 @@ const leat_command leat_command_explain = {
     "Say which documents were in a batch, row or token",
     "For each run of tokens: dataset, file, record, part, bytes in the file, token range, epoch.  "
     "With --token also the id\n"
-    "and the bytes of the text (hexadecimal) that the token stands for.\n",
+    "and the bytes of the text that the token stands for (with --json in hexadecimal).\n",
     false,
     run};

@@ -5,6 +5,7 @@
 #include "io/store/store.h"
 #include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -19,18 +20,41 @@ typedef struct init {
     size_t count;
 } init;
 
-static bool is_lines(const char *name)
+/* A folder may hold a tokenizer.json beside its data, so .json counts only where there is nothing else. */
+static const char *const endings[] = {".jsonl", ".ndjson", ".json"};
+enum { ENDINGS = sizeof endings / sizeof *endings };
+
+/* Which ending; ENDINGS: none of them. */
+static size_t ending_of(const char *name)
 {
-    size_t length = strlen(name);
-    return (length > 6 && strcmp(name + length - 6, ".jsonl") == 0) ||
-           (length > 5 && strcmp(name + length - 5, ".json") == 0) ||
-           (length > 7 && strcmp(name + length - 7, ".ndjson") == 0);
+    size_t length = strlen(name), i = 0;
+    while (i < ENDINGS && (length <= strlen(endings[i]) ||
+                           strcmp(name + length - strlen(endings[i]), endings[i]) != 0)) {
+        i++;
+    }
+    return i;
+}
+
+static bool holds(const char *folder, const char *name)
+{
+    struct stat info;
+    char *path = leat_format("%s/%s", folder, name);
+    bool found = stat(path, &info) == 0;
+    leat_free(path);
+    return found;
+}
+
+/* The logs of a run are lines of JSON, too, and no corpus. */
+static bool is_run_folder(const char *path)
+{
+    return holds(path, "manifest.json") && holds(path, "batches.jsonl");
 }
 
 /* Letters, digits, '-' and '_' of the last part of the path. */
 static char *name_of(const init *all, const char *path)
 {
-    char *copy = leat_strdup(path);
+    char whole[PATH_MAX]; /* so that "." has a name */
+    char *copy = leat_strdup(realpath(path, whole) != NULL ? whole : path);
     size_t length = strlen(copy);
     while (length > 1 && copy[length - 1] == '/') {
         copy[--length] = '\0';
@@ -84,35 +108,57 @@ static leat_status look_at(init *all, const char *path, int depth)
         }
         return LEAT_OK;
     }
+    if (is_run_folder(path)) {
+        return LEAT_OK;
+    }
     struct dirent **entries = NULL;
     int count = scandir(path, &entries, NULL, alphasort);
     if (count < 0) {
         return leat_fail_errno(&all->cli->error, "read", path, errno);
     }
-    uint64_t files = 0, bytes = 0;
-    const char *ending = NULL;
+    uint64_t files[ENDINGS + 1] = {0}, bytes[ENDINGS + 1] = {0};
     leat_status status = LEAT_OK;
     for (int i = 0; i < count; i++) {
         char *child = leat_format("%s/%s", path, entries[i]->d_name);
         if (entries[i]->d_name[0] != '.' && status == LEAT_OK && stat(child, &info) == 0) {
             if (S_ISDIR(info.st_mode) && depth < 2) {
                 status = look_at(all, child, depth + 1);
-            } else if (S_ISREG(info.st_mode) && is_lines(entries[i]->d_name)) {
-                files++;
-                bytes += (uint64_t)info.st_size;
-                ending = strstr(entries[i]->d_name, ".ndjson") != NULL  ? "ndjson"
-                         : strstr(entries[i]->d_name, ".jsonl") != NULL ? "jsonl"
-                                                                        : "json";
+            } else if (S_ISREG(info.st_mode)) {
+                files[ending_of(entries[i]->d_name)]++;
+                bytes[ending_of(entries[i]->d_name)] += (uint64_t)info.st_size;
             }
         }
         leat_free(child);
         leat_free(entries[i]);
     }
     leat_free(entries);
-    if (files != 0 && all->count < FOUND_MAX && status == LEAT_OK) {
-        add(all, path, leat_format("%s/*.%s", path, ending), files, bytes);
+    bool found = false;
+    for (size_t e = 0; e < ENDINGS && !found && status == LEAT_OK; e++) {
+        found = files[e] != 0 && all->count < FOUND_MAX;
+        if (found) {
+            add(all, path, leat_format("%s/*%s", path, endings[e]), files[e], bytes[e]);
+        }
     }
     return status;
+}
+
+/* A job file that somebody has edited is not written over. */
+static leat_status check_output(leat_cli *cli, const char *output)
+{
+    struct stat info;
+    if (stat(output, &info) != 0) {
+        return LEAT_OK;
+    }
+    LEAT_FAIL(&cli->error, LEAT_INVALID, "%s is there already", output);
+    leat_error_where(&cli->error, "%s", output);
+    leat_error_hint(&cli->error, "remove it, or name another file with -o");
+    return LEAT_INVALID;
+}
+
+/* Paths in a job file are relative to its folder: where that is another one, they are made absolute. */
+static const char *from_anywhere(const char *path, bool here, char whole[PATH_MAX])
+{
+    return !here && realpath(path, whole) != NULL ? whole : path;
 }
 
 static leat_status run(leat_cli *cli, int argc, char **argv)
@@ -142,8 +188,16 @@ static leat_status run(leat_cli *cli, int argc, char **argv)
     if (status == LEAT_OK && optind == argc) {
         status = leat_cli_usage(cli, "init", "wants files or folders of a corpus");
     }
+    if (status == LEAT_OK && output != NULL) {
+        status = check_output(cli, output);
+    }
+    char whole[PATH_MAX], tokenizer[PATH_MAX];
+    bool here = output == NULL || strchr(output, '/') == NULL;
     for (int i = optind; i < argc && status == LEAT_OK; i++) {
-        status = look_at(all, argv[i], 0);
+        status = look_at(all, from_anywhere(argv[i], here, whole), 0);
+    }
+    if (how.tokenizer != NULL) {
+        how.tokenizer = from_anywhere(how.tokenizer, here, tokenizer);
     }
     if (status == LEAT_OK && all->count == 0) {
         status = LEAT_FAIL(&cli->error, LEAT_NOT_FOUND,
@@ -172,7 +226,8 @@ const leat_command leat_command_init = {
     "leat init CORPUS… [-o JOB] [--tokenizer FILE] [--seed N]",
     "Look at a corpus and write a commented job file",
     "Every folder with JSON-lines files becomes a dataset.  The job file goes to standard output "
-    "or to -o; its globs are\n"
-    "relative to the folder that it lies in.\n",
+    "or to -o (which is not written\n"
+    "over); its globs are relative to the folder that it lies in, or absolute where -o names "
+    "another folder.\n",
     false,
     run};

@@ -131,7 +131,11 @@ static void print_json_error(const leat_error *error)
 static void print_error(const leat_cli *cli)
 {
     char text[2048];
-    leat_error_format(&cli->error, text, sizeof text);
+    leat_error error = cli->error;
+    if (cli->wire == NULL || cli->wire->size == 1) {
+        error.rank = -1; /* of one process: "rank 0" would say nothing */
+    }
+    leat_error_format(&error, text, sizeof text);
     fprintf(stderr, "leat: error: %s\n", text);
     if (cli->json) {
         print_json_error(&cli->error);

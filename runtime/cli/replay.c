@@ -40,6 +40,9 @@ static leat_status run(leat_cli *cli, int argc, char **argv)
     if (status == LEAT_OK) {
         first = end == 0 ? log_first : first;
         end = end == 0 ? log_end : end;
+        status = leat_cli_check_logged(cli, "replay", argv[optind], first, end);
+    }
+    if (status == LEAT_OK) {
         leat_options open = {.log = leat_cli_log, .log_context = cli};
         status = leat_audit_open(&loader, cli->wire, argv[optind], first, end, &open, &cli->error);
     }

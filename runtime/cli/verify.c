@@ -14,6 +14,60 @@ static char *log_of(const char *path)
     return is_folder(path) ? leat_format("%s/batches.jsonl", path) : leat_strdup(path);
 }
 
+/* The first token that differs; `known` false: the rows that both batches have are equal. */
+typedef struct place {
+    uint64_t row;
+    uint32_t token;
+    bool known;
+} place;
+
+static const leat_batch_segment *segment_at(const leat_batch *batch, place where)
+{
+    uint64_t at = where.row == 0 ? batch->segment_first : batch->row_segments[where.row - 1];
+    while (at + 1 < batch->row_segments[where.row] &&
+           batch->segments[at].row_start + batch->segments[at].length <= where.token) {
+        at++;
+    }
+    return &batch->segments[at];
+}
+
+static leat_status sides_json(leat_cli *cli, const char *const *folders,
+                              leat_loader *const *loaders, const leat_batch *batches, place where,
+                              leat_json_out *out)
+{
+    leat_status status = LEAT_OK;
+    leat_json_key_u64(out, "row", where.row);
+    leat_json_key_u64(out, "token", where.token);
+    leat_json_key(out, "sides");
+    leat_json_array(out);
+    for (int i = 0; i < 2 && where.known && status == LEAT_OK; i++) {
+        leat_json_object(out);
+        leat_json_key_text(out, "run", folders[i]);
+        status =
+            leat_cli_segment_json(loaders[i], segment_at(&batches[i], where), out, &cli->error);
+        leat_json_object_end(out);
+    }
+    leat_json_array_end(out);
+    return status;
+}
+
+static leat_status sides_text(leat_cli *cli, const char *const *folders,
+                              leat_loader *const *loaders, const leat_batch *batches, place where)
+{
+    leat_status status = LEAT_OK;
+    if (!where.known) {
+        printf("  the rows computed again are equal: one of the logs is not of its manifest\n");
+        return LEAT_OK;
+    }
+    printf("  first difference: row %llu, token %u\n", (unsigned long long)where.row, where.token);
+    for (int i = 0; i < 2 && status == LEAT_OK; i++) {
+        printf("  in %s: ", folders[i]);
+        status =
+            leat_cli_segment_line(loaders[i], segment_at(&batches[i], where), stdout, &cli->error);
+    }
+    return status;
+}
+
 /* The rows of the first different step on both sides, where both folders can compute it again. */
 static leat_status show_difference(leat_cli *cli, const char *a, const char *b, uint64_t step,
                                    leat_json_out *out)
@@ -42,26 +96,36 @@ static leat_status show_difference(leat_cli *cli, const char *a, const char *b, 
                batches[0].tokens[row * width + token] == batches[1].tokens[row * width + token]) {
             token++;
         }
-        leat_json_key_u64(out, "row", row);
-        leat_json_key_u64(out, "token", token);
-        leat_json_key(out, "sides");
-        leat_json_array(out);
-        for (int i = 0; i < 2 && row < rows && status == LEAT_OK; i++) {
-            uint64_t at = row == 0 ? batches[i].segment_first : batches[i].row_segments[row - 1];
-            while (at + 1 < batches[i].row_segments[row] &&
-                   batches[i].segments[at].row_start + batches[i].segments[at].length <= token) {
-                at++;
-            }
-            leat_json_object(out);
-            leat_json_key_text(out, "run", folders[i]);
-            status = leat_cli_segment_json(loaders[i], &batches[i].segments[at], out, &cli->error);
-            leat_json_object_end(out);
-        }
-        leat_json_array_end(out);
+        place at = {row, token, row < rows};
+        status = cli->json ? sides_json(cli, folders, loaders, batches, at, out)
+                           : sides_text(cli, folders, loaders, batches, at);
     }
     leat_loader_abandon(loaders[0]);
     leat_loader_abandon(loaders[1]);
     return status;
+}
+
+/* What is not known takes nothing from the verdict: the corpus of a run may be gone. */
+static void tell_why(leat_cli *cli, const char *a, const char *b, uint64_t step, leat_json_out *out)
+{
+    leat_error cause;
+    if (!is_folder(a) || !is_folder(b)) {
+        return;
+    }
+    if (leat_audit_cause(a, b, &cause) != LEAT_OK) {
+        leat_json_key_text(out, "cause", cause.text);
+        leat_json_key_text(out, "found", cause.found);
+        leat_json_key_text(out, "wanted", cause.wanted);
+        if (!cli->json) {
+            printf("  cause: %s\n", cause.text);
+        }
+    }
+    if (show_difference(cli, a, b, step, out) != LEAT_OK) {
+        leat_json_key_text(out, "rows_unknown", cli->error.text);
+        if (!cli->json) {
+            printf("  the rows cannot be computed again: %s\n", cli->error.text);
+        }
+    }
 }
 
 static leat_status compare(leat_cli *cli, const char *a, const char *b)
@@ -77,30 +141,19 @@ static leat_status compare(leat_cli *cli, const char *a, const char *b)
         leat_json_key_bool(&out, "equal", equal);
         leat_json_key_u64(&out, "first", comparison.first);
         leat_json_key_u64(&out, "end", comparison.end);
-        if (!equal) {
-            leat_json_key_u64(&out, "step", comparison.different);
-            leat_error cause;
-            if (is_folder(a) && is_folder(b) && leat_audit_cause(a, b, &cause) != LEAT_OK) {
-                leat_json_key_text(&out, "cause", cause.text);
-                leat_json_key_text(&out, "found", cause.found);
-                leat_json_key_text(&out, "wanted", cause.wanted);
-            }
-            if (is_folder(a) && is_folder(b) &&
-                show_difference(cli, a, b, comparison.different, &out) != LEAT_OK) {
-                leat_json_key_text(
-                    &out, "rows_unknown",
-                    cli->error.text); /* the corpus may be gone: the verdict stands */
-            }
-        }
-        leat_json_object_end(&out);
-        if (cli->json || !equal) {
-            printf("%s\n", leat_buffer_text(&buffer));
-        }
         if (!cli->json) {
             printf(equal ? "equal: every batch of steps %llu to %llu\n"
                          : "different from step %llu on\n",
                    (unsigned long long)(equal ? comparison.first : comparison.different),
                    (unsigned long long)comparison.end);
+        }
+        if (!equal) {
+            leat_json_key_u64(&out, "step", comparison.different);
+            tell_why(cli, a, b, comparison.different, &out);
+        }
+        leat_json_object_end(&out);
+        if (cli->json) {
+            printf("%s\n", leat_buffer_text(&buffer));
         }
         cli->exit_code = equal ? LEAT_EXIT_OK : LEAT_EXIT_DIFFERS;
         leat_buffer_deinit(&buffer);

@@ -47,6 +47,14 @@ has out.txt "steps 0 to 3"
 expect 0 "a check of init's job file" "$leat" check made.yaml
 expect 3 "init of nothing" "$leat" init nowhere
 expect 2 "init without a corpus" "$leat" init
+expect 2 "init does not write over a file" "$leat" init docs code -o made.yaml
+has err.txt "is there already"
+mkdir -p jobs mixed && cp docs/0.jsonl mixed/ && echo '{"model": 1}' >mixed/tokenizer.json
+expect 0 "init into another folder" "$leat" init mixed -o jobs/made.yaml
+expect 0 "a run of it" "$leat" run jobs/made.yaml --steps 3 --out mixed/run
+expect 0 "init takes no run for a corpus" "$leat" init mixed
+has out.txt "mixed/*.jsonl"
+lacks out.txt "mixed/run"
 
 # check: tokens are those of an independent count; the same under mpirun; a sample is close.
 expect 0 "check" "$leat" check job.yaml --json --steps 50
@@ -82,12 +90,15 @@ has out.txt "bad records: none"
 has out.txt "equal slices with 1 2 3 4 6 8 12 24"
 [ ! -s err.txt ] || { fail "no line on stderr where nothing is wrong"; cat err.txt; }
 
-# The forecast of the plan's end is the plan's.
-expect 0 "check until the end" "$leat" check job.yaml --json --set passes=2
-ends=$(python3 -c 'import json;print(json.load(open("out.txt"))["steps"])')
-expect 0 "run to the end" "$leat" run job.yaml --out whole --set passes=2
-steps=$(wc -l <whole/batches.jsonl)
-[ $((ends - steps)) -ge -1 ] && [ $((ends - steps)) -le 1 ] || fail "check says $ends steps, the run has $steps"
+# The forecast of the plan's end is the plan's (best_fit: but for the rows that stay unfilled).
+for how in packing=concat packing=single packing=best_fit mix_by=documents on_exhausted=drop; do
+    epochs="--set datasets.docs.epochs=2 --set datasets.code.epochs=1"
+    expect 0 "check until the end, $how" "$leat" check job.yaml --json --set $how $epochs
+    ends=$(python3 -c 'import json;print(json.load(open("out.txt"))["steps"])')
+    expect 0 "run to the end, $how" "$leat" run job.yaml --out "whole-$how" --set $how $epochs
+    steps=$(wc -l <"whole-$how/batches.jsonl")
+    [ $((ends - steps)) -ge -3 ] && [ $((ends - steps)) -le 3 ] || fail "$how: check says $ends steps, the run has $steps"
+done
 
 # check: bad records by file and line, a file that is there twice, one that is nearly empty.
 mkdir bad && cp docs/*.jsonl bad/ && sed -i -e '17s/.*/{"text": "cut/' -e '20s/"text"/"body"/' bad/1.jsonl
@@ -149,6 +160,16 @@ expect 0 "another seed" "$leat" run seed.yaml --out seed --steps 30
 expect 1 "verify another seed" "$leat" verify one seed
 has out.txt seed
 has out.txt "different from step 0"
+has out.txt "  first difference: row 0, token"
+has out.txt "  in seed: "
+expect 1 "verify for programs" "$leat" verify one seed --json
+py out.txt <<'P'
+import json, sys
+found = json.load(open(sys.argv[1]))
+assert not found["equal"] and found["step"] == 0 and found["row"] == 0 and len(found["sides"]) == 2, found
+P
+expect 2 "replay of steps that are not logged" "$leat" replay one --steps 30..50
+has err.txt "0..40"
 expect 1 "a published log against another job" "$leat" verify log.jsonl seed.yaml
 sed 's/0.7/0.6/' job.yaml >mix.yaml
 mkdir -p moved && cp -r docs code job.yaml moved/ && sed -i '150s/.*/{"text":"another text altogether"}/' moved/docs/1.jsonl
@@ -194,6 +215,14 @@ assert seen >= 2
 P
 expect 0 "explain for people" "$leat" explain one --step 12 --row 5
 has out.txt "record"
+expect 0 "explain a token for people" "$leat" explain one --step 12 --row 5 --token 17
+has out.txt "token 17: id"
+expect 2 "explain a step that is not logged" "$leat" explain one --step 40
+expect 0 "a padded run" "$leat" run job.yaml --out padded --steps 2 --set packing=single
+expect 0 "explain padding" "$leat" explain padded --step 0 --json
+row=$(python3 -c 'import json; print(next(x["row"] for x in map(json.loads, open("out.txt")) if x["row_end"] < 65))')
+expect 0 "explain a token of padding" "$leat" explain padded --step 0 --row "$row" --token 64
+has out.txt "padding"
 expect 2 "explain a row that is not there" "$leat" explain one --step 12 --row 24
 expect 2 "explain without a step" "$leat" explain one
 
