@@ -42,7 +42,8 @@ static void calls_close(void *context)
 
 leat_status leat_wire_open_calls(leat_wire **wire, const leat_calls *calls, leat_error *error)
 {
-    static const leat_stream_ops ops = {"calls", calls_send, calls_recv, calls_ready, calls_close};
+    static const leat_stream_ops ops = {"calls",     calls_send,  calls_recv,
+                                        calls_ready, calls_close, NULL};
     *wire = NULL;
     leat_error_clear(error);
     if (calls->size < 1 || calls->rank < 0 || calls->rank >= calls->size) {

@@ -296,14 +296,25 @@ static void stream_close(leat_wire *base)
     leat_free(wire);
 }
 
+static leat_status stream_dup(leat_wire *base, leat_wire **out, leat_error *error)
+{
+    stream_wire *wire = (stream_wire *)base;
+    *out = NULL;
+    leat_status status = usable(wire, error);
+    return status == LEAT_OK ? wire->frames.ops->dup(wire->frames.context, base, out, error)
+                             : status;
+}
+
 leat_wire *leat_stream_open(const leat_stream_ops *ops, void *context, int rank, int size,
                             bool any_thread)
 {
     LEAT_ASSERT(rank >= 0 && rank < size);
     stream_wire *wire = leat_alloc(1, sizeof *wire);
-    wire->ops =
-        (leat_wire_ops){ops->name,   stream_gather, stream_send,    stream_recv,  stream_test,
-                        stream_poke, stream_poked,  stream_abandon, stream_close, NULL};
+    wire->ops = (leat_wire_ops){ops->name,    stream_gather,
+                                stream_send,  stream_recv,
+                                stream_test,  stream_poke,
+                                stream_poked, stream_abandon,
+                                stream_close, ops->dup != NULL ? stream_dup : NULL};
     wire->base.ops = &wire->ops;
     wire->base.clock = leat_clock_system();
     wire->base.rank = rank;

@@ -16,6 +16,8 @@ typedef struct leat_stream_ops {
     /* The peers that recv may have something from (or that are gone), to peers[size]; how many. */
     int (*ready)(void *context, int *peers);
     void (*close)(void *context);
+    /* leat_wire_ops.dup of `wire`, which is over `context`; NULL: cannot. */
+    leat_status (*dup)(void *context, leat_wire *wire, leat_wire **out, leat_error *error);
 } leat_stream_ops;
 
 /* Takes `context` over: close gives it back to ops->close. */

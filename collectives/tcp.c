@@ -225,6 +225,40 @@ static void tcp_close(void *context)
     leat_tcp_close(context);
 }
 
+/* Connects once more; the addresses go over the wire that is there. */
+static leat_status tcp_dup(void *context, leat_wire *wire, leat_wire **out, leat_error *error)
+{
+    const leat_tcp *tcp = context;
+    leat_tcp *other = NULL;
+    char mine[LEAT_TCP_ADDRESS_BYTES], *host = mine;
+    char *all = leat_alloc((size_t)tcp->size, sizeof mine);
+    const char **addresses = leat_alloc((size_t)tcp->size, sizeof *addresses);
+    memcpy(mine, tcp->address, sizeof mine);
+    *strrchr(mine, ':') = '\0';
+    if (mine[0] == '[') {
+        host++;
+        mine[strlen(mine) - 1] = '\0';
+    }
+    leat_status status = leat_agree(wire, leat_tcp_listen(&other, host, error), error);
+    if (status == LEAT_OK) {
+        memcpy(mine, other->address, sizeof mine);
+        status = leat_wire_gather_equal(wire, LEAT_CHANNEL_CALL, mine, all, sizeof mine, error);
+    }
+    for (size_t r = 0; r < (size_t)tcp->size; r++) {
+        addresses[r] = all + r * sizeof mine;
+        all[(r + 1) * sizeof mine - 1] = '\0';
+    }
+    if (status == LEAT_OK) {
+        status = leat_wire_open_tcp(out, other, tcp->rank, tcp->size, addresses, wire->timeout_ns,
+                                    error);
+    } else {
+        leat_tcp_close(other);
+    }
+    leat_free(addresses);
+    leat_free(all);
+    return status;
+}
+
 static leat_status watch_all(leat_tcp *tcp, leat_error *error)
 {
     tcp->epoll = epoll_create1(EPOLL_CLOEXEC);
@@ -244,7 +278,7 @@ static leat_status watch_all(leat_tcp *tcp, leat_error *error)
 leat_status leat_wire_open_tcp(leat_wire **wire, leat_tcp *tcp, int rank, int size,
                                const char *const *addresses, uint64_t timeout_ns, leat_error *error)
 {
-    static const leat_stream_ops ops = {"tcp", tcp_send, tcp_recv, tcp_ready, tcp_close};
+    static const leat_stream_ops ops = {"tcp", tcp_send, tcp_recv, tcp_ready, tcp_close, tcp_dup};
     leat_status status = LEAT_OK;
     *wire = NULL;
     leat_error_clear(error);

@@ -134,6 +134,23 @@ static void rank_by_tcp(job *shared, int rank)
     }
 }
 
+/* A second wire beside the first, used in turn with it. */
+static void two_wires(leat_wire *wire, wire_result *result)
+{
+    leat_wire *other = NULL;
+    leat_error error;
+    if (wire->ops->dup == NULL) {
+        return; /* the caller's functions carry one wire */
+    }
+    wire_expect(result, wire->ops->dup(wire, &other, &error) == LEAT_OK, "dup", 0);
+    for (uint64_t round = 0; round < 3; round++) {
+        wire_pairs(wire, result, 50 + round, 500);
+        wire_gathers(other, result, 60 + round, 500);
+    }
+    wire_agreements(other, result);
+    leat_wire_close(other);
+}
+
 static void run_job(const char *label, int ranks, bool tcp, bool waiting,
                     void (*run)(leat_wire *, wire_result *))
 {
@@ -445,6 +462,7 @@ int main(void)
     }
     for (int way = 0; way < 3; way++) {
         run_job("large", 3, way == 2, way == 1, large_cases);
+        run_job("two wires", 5, way == 2, way == 1, two_wires);
         run_job("early", 3, way == 2, way == 1, early_messages);
         run_job("a rank dies", 4, way == 2, way == 1, dies);
         run_job("wrong sizes", 2, way == 2, way == 1, wrong_sizes);
