@@ -24,6 +24,13 @@ leat_status leat_audit_log_range(const char *path, uint64_t *first, uint64_t *en
         if (status != LEAT_OK) {
             break;
         }
+        if (!entry.end && entry.step != low + step) {
+            LEAT_FAIL(error, LEAT_CORRUPT, "the steps of %s do not ascend by one", path);
+            leat_error_found(error, "step %llu", (unsigned long long)entry.step);
+            leat_error_wanted(error, "step %llu", (unsigned long long)(low + step));
+            status = error->status;
+            break;
+        }
         if (!entry.end) {
             low += step;
             step *= 2;

@@ -25,7 +25,7 @@ typedef struct leat_command {
 extern const leat_command leat_command_run, leat_command_index, leat_command_tokenize,
     leat_command_stop, leat_command_checkpoint, leat_command_replay, leat_command_explain,
     leat_command_verify, leat_command_init, leat_command_doctor, leat_command_bench,
-    leat_command_check, leat_command_plan, leat_command_compare;
+    leat_command_check, leat_command_plan, leat_command_compare, leat_command_report;
 
 /* A usage error: what is wrong and how to learn more. */
 leat_status leat_cli_usage(leat_cli *cli, const char *command, const char *format, ...)

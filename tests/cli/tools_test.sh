@@ -118,4 +118,91 @@ sys.exit(0 if marks == [("start", 0), ("end", 200), ("start", 200), ("end", 210)
          and all(l["time_ns"] > 1.6e18 for l in lines) else 1)
 P
 
+# --- report
+cat >>job.yaml <<'Y'
+mixture_stages:
+  - {from_step: 150, weights: {docs: 0.5, "a<b>&\"c\"": 0.5}}
+Y
+expect 0 "one" "$leat" run job.yaml --out 'one<i>' --steps 300
+expect 0 "two" mpirun -n 4 "$leat" run job.yaml --out two --steps 120
+expect 0 "two goes on" mpirun -n 2 "$leat" run job.yaml --out two --resume --steps 200
+sed 's/docs: 0.5/docs: 0.7/; s/: 0.5}}/: 0.3}}/' job.yaml >other.yaml
+expect 0 "other" "$leat" run other.yaml --out other --steps 300
+expect 0 "report" "$leat" report 'one<i>' two other -o page.html
+has out.txt "runs: 3, with something missing or damaged: 0"
+cat >page.py <<'P'
+"""Checks that a page is well-formed, loads nothing, and has all the words given."""
+import html.parser, re, sys
+text = open(sys.argv[1], encoding="utf-8").read()
+void, stack, faults, words = {"meta", "br"}, [], [], []
+class Page(html.parser.HTMLParser):
+    def handle_starttag(self, tag, attributes):
+        if tag not in void: stack.append(tag)
+        for name, value in attributes:
+            if name in ("src", "href") or name.startswith("on"): faults.append(f"{tag} {name}={value}")
+    def handle_endtag(self, tag):
+        if not stack or stack.pop() != tag: faults.append(f"</{tag}> at {self.getpos()}")
+    def handle_startendtag(self, tag, attributes): pass
+    def handle_data(self, data): words.append(data)
+page = Page(); page.feed(text); page.close()
+if stack: faults.append(f"open: {stack}")
+if re.search(r"<script|http|url\(|@import|&(?!amp;|lt;|gt;|quot;|#39;|#8239;)", text): faults.append("scripts, references or bare &")
+for points in re.findall(r'points="([^"]*)"', text):
+    for pair in points.split():
+        x, y = map(float, pair.split(","))
+        if not (0 <= x <= 460 and 0 <= y <= 120): faults.append(f"a point outside the picture: {pair}")
+plain = re.sub(r"\s+", " ", "".join(words).replace("\u202f", ""))
+faults += [f"not there: {word}" for word in sys.argv[2:] if word not in plain]
+if faults: print("\n".join(faults))
+sys.exit(1 if faults else 0)
+P
+page() { python3 page.py "$@" || fail "page $*"; }
+page page.html "one<i>" 'a<b>&"c"' "equal, every batch of steps 0 to 200" "different from step 150 on" "different batches: 150 of 300" "cause: mixture_stages" \
+    "Starts" "Mixture against target" "Waits and throughput" "Tokens a second"
+lacks page.html "one<i>"
+python3 - <<'P' || fail "shares and starts on the page"
+import re, sys
+text = open("page.html", encoding="utf-8").read().replace("&#8239;", "")
+parts = re.split(r"<h2>", text)
+two = next(p for p in parts if p.startswith("two<"))
+starts = re.findall(r'<tr><td class="n">(\d+)</td><td class="n">(\d+)</td><td>[^<]+</td><td class="n">(\d+)</td>', two)
+one = next(p for p in parts if p.startswith("one&lt;i&gt;<"))
+docs = re.search(r'<td>docs</td><td class="n">\d+</td><td class="n">([\d.]+)%</td><td class="n">([\d.]+)%</td>', one)
+ok = starts == [("0", "4", "120"), ("120", "2", "80")] and docs and abs(float(docs[1]) - 60) < 1 and 59.9 < float(docs[2]) < 60.1
+print(starts, docs and docs.groups()) if not ok else None
+sys.exit(0 if ok else 1)
+P
+expect 0 "one run" "$leat" report two -o single.html --json
+holds "one run" 'j["runs"] == 1 and j["runs_with_faults"] == 0'
+page single.html "the others are compared with this run"
+
+# Damaged and missing pieces are named; the rest is shown.
+cp -r two hurt && sed -i '50s/"rows"/"rxws"/' hurt/batches.jsonl && sed -i '9s/{/[/' hurt/metrics.jsonl && printf '{"step":' >>hurt/metrics.jsonl
+sed -i 's/"seed":3/"seed":4/' hurt/manifest.json
+cp -r two changed && python3 - <<'P'
+lines = open("changed/batches.jsonl").read().split("\n")
+at = lines[20].index('"batch":"') + 9
+lines[20] = lines[20][:at] + ("0" if lines[20][at] != "0" else "1") + lines[20][at + 1:]
+open("changed/batches.jsonl", "w").write("\n".join(lines))
+P
+cp -r two bare && rm bare/manifest.json bare/metrics.jsonl && mkdir empty noise huge
+for file in batches.jsonl metrics.jsonl manifest.json; do head -c 5000 /dev/urandom >noise/$file; done
+cp -r two torn && truncate -s -40 torn/batches.jsonl
+cp -r two first && sed -i '1s/step/stop/' first/batches.jsonl
+head -1 two/batches.jsonl | sed 's/"step":0,/"step":18446744073709551615,/' >huge/batches.jsonl
+echo '{"step":4611686018427387903,"tokens":18446744073709551615,"wait_ns":18446744073709551615,"ready":18446744073709551615,"time_ns":18446744073709551615}' >huge/metrics.jsonl
+expect 0 "report of damaged runs" "$leat" report two hurt changed bare empty noise torn first huge -o hurt.html
+has out.txt "runs: 9, with something missing or damaged: 7"
+page hurt.html "Missing or damaged" "2 damaged lines are left out, the first is line 9" "a line of the batch log hurt/batches.jsonl is damaged" "steps without a line that can be read: " \
+    "the chain of batches.jsonl does not hold at step 20" "changed lines: the chains are equal, but 1 batches are not" "no log" "There is no log to take it from" \
+    "The manifest cannot be read, so no target is known" "There is no line in metrics.jsonl that can be read" "Neither the manifest nor the metrics know of any" "equal, every batch of steps 0 to 199"
+for first in empty noise huge first; do
+    expect 0 "report begins with $first" "$leat" report $first two -o begin.html
+    page begin.html "$first"
+done
+expect 2 "report without -o" "$leat" report two
+expect 2 "report without runs" "$leat" report -o x.html
+expect 3 "report of no folder" "$leat" report nowhere -o x.html
+expect 3 "report to nowhere" "$leat" report two -o nowhere/x.html
+
 [ $failures = 0 ] && echo "all as expected" || exit 1
