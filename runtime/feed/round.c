@@ -9,6 +9,8 @@
 #include <stdlib.h>
 
 enum { PLACES_AT_ONCE = 256 };
+/* Tokens known ahead even where batches are tiny, so that reads stay long. */
+static const uint64_t LOOK_AHEAD_LEAST = (uint64_t)1 << 18;
 static const uint64_t ROUND_BYTES_LEAST = (uint64_t)4 << 20;
 static const uint64_t SHARE_BYTES = (uint64_t)256 << 10;
 static const uint64_t TASK_BYTES = (uint64_t)96 << 10;
@@ -54,7 +56,7 @@ static uint64_t target(const leat_feed *feed, uint32_t d, uint64_t weights)
         feed->window * feed->spec->row_tokens *
         leat_plan_step_rows(feed->spec->batch_sizes, feed->spec->batch_size_count, feed->planned);
     uint64_t look_ahead = feed->options.look_ahead != 0 ? feed->options.look_ahead : 3;
-    uint64_t all = leat_max_u64(look_ahead * window, ROUND_BYTES_LEAST / 4);
+    uint64_t all = leat_max_u64(look_ahead * window, LOOK_AHEAD_LEAST);
     if (feed->spec->packing == LEAT_PACKING_BEST_FIT) {
         all = leat_max_u64(all, feed->spec->pack_window * feed->spec->row_tokens * 5 / 4);
     }
