@@ -3,8 +3,8 @@
 
     python3 oracle.py JOB.json [--steps N]
 
-JOB.json is a job file in JSON (a subset of YAML) over JSON-lines shards with the built-in byte tokenizer
-(`tokenizer: {"file": "bytes"}`).  It prints one line a step, as `leat run JOB.json --out DIR` writes them to
+JOB.json is a job file in JSON (a subset of YAML) over JSON-lines shards, with the built-in byte tokenizer
+(`tokenizer: {"file": "bytes"}`) or a tokenizer.json, whose ids come from the Python package `tokenizers`.  It prints one line a step, as `leat run JOB.json --out DIR` writes them to
 DIR/batches.jsonl; a run is checked by comparing the two.  oracle_plan.py holds the plan, this file what comes
 before it: the job file, shards to documents, documents to tokens.  Both are written from docs/plan.md alone.
 """
@@ -83,9 +83,9 @@ def cut_parts(text, part_bytes):
     return parts + [text[s:]]
 
 
-def document_ids(part, first, last, bos, eos):
-    """Section 4, tokens, with the byte tokenizer: id = byte."""
-    ids = list(part)
+def document_ids(part, first, last, bos, eos, encode=list):
+    """Section 4, tokens; the byte tokenizer: id = byte."""
+    ids = encode(part)
     if not ids:
         return []
     return ([bos] if first and bos is not None else []) + ids + ([eos] if last and eos is not None else [])
@@ -129,13 +129,20 @@ def byte_weights(sizes):
     return [max(1, size >> shift) for size in sizes]
 
 
-def token_id(value):
-    names = {"<|bos|>": 256, "<|eos|>": 257}
-    if value is None or (isinstance(value, int) and 0 <= value < 258):
-        return value
-    if value in names:
-        return names[value]
-    raise JobError("the byte tokenizer has no token %r" % (value,))
+def open_tokenizer(folder, name):
+    """(bytes to ids, token text to id, vocabulary): the byte tokenizer, or a tokenizer.json by the package `tokenizers`."""
+    if name == "bytes":
+        return list, {"<|bos|>": 256, "<|eos|>": 257}.get, 258
+    import tokenizers
+    model = tokenizers.Tokenizer.from_file(os.path.join(folder, name))
+    return (lambda text: model.encode(text.decode(), add_special_tokens=False).ids), model.token_to_id, model.get_vocab_size()
+
+
+def token_id(value, of_text, vocabulary):
+    found = of_text(value) if isinstance(value, str) else value
+    if value is None or (found is not None and 0 <= found < vocabulary):
+        return found
+    raise JobError("the tokenizer has no token %r" % (value,))
 
 
 def shuffle_settings(shuffle):
@@ -146,7 +153,7 @@ def shuffle_settings(shuffle):
             "window_tokens": shuffle.get("window_tokens", 1 << 20)}
 
 
-def read_dataset(job, entry, folder, part_bytes, bos, eos):
+def read_dataset(job, entry, folder, part_bytes, bos, eos, encode):
     """An oracle_plan.Dataset without its weight, the ids of its documents, the bytes of its texts."""
     files = entry["files"] if isinstance(entry["files"], list) else [entry["files"]]
     ids, shards, size = [], [], 0
@@ -155,7 +162,7 @@ def read_dataset(job, entry, folder, part_bytes, bos, eos):
         for text in shard_texts(path, entry.get("text", "text"), job.get("bad_records", "fail"),
                                 job.get("record_bytes_max", 1 << 30)):
             parts = cut_parts(text or b"", part_bytes)
-            ids += [document_ids(part, i == 0, i == len(parts) - 1, bos, eos) for i, part in enumerate(parts)]
+            ids += [document_ids(part, i == 0, i == len(parts) - 1, bos, eos, encode) for i, part in enumerate(parts)]
             size += len(text or b"")
         shards.append(len(ids) - before)
     dataset = oracle_plan.Dataset(entry["name"], [len(document) for document in ids], shards=shards,
@@ -191,13 +198,12 @@ def open_job(path):
         job = json.load(file, parse_float=Decimal)
     row_tokens = job["sequence_length"] + 1
     tokenizer = job["tokenizer"]
-    if tokenizer["file"] != "bytes":
-        raise JobError("this oracle knows the tokenizer \"bytes\" only")
     part_bytes = job.get("part_bytes")
     part_bytes = max(1 << 18, 16 * row_tokens) if part_bytes is None else part_bytes
     folder = os.path.dirname(os.path.abspath(path))
-    read = [read_dataset(job, entry, folder, part_bytes, token_id(tokenizer.get("bos")),
-                         token_id(tokenizer.get("eos"))) for entry in job["datasets"]]
+    encode, of_text, vocabulary = open_tokenizer(folder, tokenizer["file"])
+    bos, eos = (token_id(tokenizer.get(name), of_text, vocabulary) for name in ("bos", "eos"))
+    read = [read_dataset(job, entry, folder, part_bytes, bos, eos, encode) for entry in job["datasets"]]
     datasets = [dataset for dataset, _, _ in read]
     set_weights(datasets, job["datasets"], [size for _, _, size in read])
     sizes = job["batch_size"]
