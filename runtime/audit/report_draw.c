@@ -153,10 +153,10 @@ void leat_chart_draw(leat_buffer *html, const leat_chart *chart)
     add_tick(html, chart, TOP, axis.high);
     add_tick(html, chart, TOP + (HEIGHT - TOP - BOTTOM) / 2, axis.low + (axis.high - axis.low) / 2);
     add_tick(html, chart, HEIGHT - BOTTOM, axis.low);
+    add_line(html, chart, axis, chart->values, "value");
     if (chart->target != NULL) {
         add_line(html, chart, axis, chart->target, "target");
     }
-    add_line(html, chart, axis, chart->values, "value");
     leat_buffer_add_format(html, "<text x=\"%d\" y=\"%d\">step ", LEFT, HEIGHT - 5);
     leat_html_count(html, chart->first_step);
     leat_buffer_add_format(html, "</text><text x=\"%d\" y=\"%d\" text-anchor=\"end\">",
