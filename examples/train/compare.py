@@ -77,14 +77,14 @@ def panel(out, root, loader, arguments, box):
         out.append(f'<text x="{left - 6}" y="{y}" text-anchor="end">{value:.2f}</text>')
     out.append(polyline([curves["full"][step][0] for step in range(start, end + 1)], start, box, scale,
                         'stroke="#bbb" stroke-width="5"'))
-    out.append(f'<text x="{left + 8}" y="{top + height - 8}" fill="#888">{arguments.base} ranks throughout</text>')
+    out.append(f'<text x="{left}" y="{top + height + 18}" fill="#888">{arguments.base} ranks throughout</text>')
     for i, ranks in enumerate(arguments.ranks):
         colour = COLOURS.get(ranks, OTHER_COLOURS[i % len(OTHER_COLOURS)])
         values = [curves[ranks][step][0] for step in range(arguments.save_at, end + 1)]
         # Dashes of different length let equal curves be seen through each other.
         out.append(polyline(values, arguments.save_at, box, scale,
                             f'stroke="{colour}" stroke-width="1.6" stroke-dasharray="{6 + 3 * i} {3 + 2 * i}"'))
-        out.append(f'<text x="{left + 150 + 80 * i}" y="{top + height - 8}" fill="{colour}">to {ranks} ranks</text>')
+        out.append(f'<text x="{left + 140 + 90 * i}" y="{top + height + 18}" fill="{colour}">to {ranks} ranks</text>')
 
 
 def draw(root, arguments):

@@ -48,14 +48,15 @@ with_plain() { train "$2" "plain-$1" --plain documents.bin --rows $rows --length
 echo "writing to $out"
 rm -rf corpus leat-* plain-*
 python3 "$here/../elastic_resume/gather.py" corpus --megabytes "${MEGABYTES:-2}"
+# Rows of 25 bytes are short beside documents: pieces are mixed over a wide window, so that a batch is not one document.
 cat > job.yaml << YAML
 seed: 7
 sequence_length: $length
 batch_size: $rows
 tokenizer: {file: bytes, eos: 257}
 datasets:
-  - {name: text, weight: 0.7, files: ["corpus/text/*.jsonl"], shuffle: {unit: document, piece_window: 64, window_tokens: 65536}}
-  - {name: code, weight: 0.3, files: ["corpus/code/*.jsonl"], shuffle: {unit: document, piece_window: 64, window_tokens: 65536}}
+  - {name: text, weight: 0.7, files: ["corpus/text/*.jsonl"], shuffle: {unit: document, piece_window: 16384}}
+  - {name: code, weight: 0.3, files: ["corpus/code/*.jsonl"], shuffle: {unit: document, piece_window: 16384}}
 YAML
 # The same documents for the plain loader: shuffled once, a zero byte behind each.
 python3 - << 'PYTHON'

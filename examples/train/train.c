@@ -200,10 +200,11 @@ static int train_with_plain(train_run *run)
     size_t length = (size_t)run->length;
     uint32_t *tokens = calloc(length + 1, sizeof *tokens);
     int64_t *labels = calloc(length, sizeof *labels);
-    if (tokens == NULL || labels == NULL || run->rows % ranks != 0 ||
-        plain_open(&run->plain, run->plain_path, (uint64_t)run->rank, ranks) != 0) {
-        give_up("the plain loader wants documents, and rows that the ranks divide");
-        return 2;
+    if (tokens == NULL || labels == NULL || run->rows % ranks != 0) {
+        give_up("the plain loader wants a number of rows that the ranks divide");
+    }
+    if (plain_open(&run->plain, run->plain_path, (uint64_t)run->rank, ranks) != 0) {
+        give_up("the plain loader has no documents");
     }
     begin(run, run->resume_at);
     while (run->model.step < run->steps) {
