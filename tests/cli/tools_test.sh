@@ -200,6 +200,7 @@ for first in empty noise huge first; do
     expect 0 "report begins with $first" "$leat" report $first two -o begin.html
     page begin.html "$first"
 done
+expect 3 "verify: steps that do not ascend" "$leat" verify huge two
 expect 2 "report without -o" "$leat" report two
 expect 2 "report without runs" "$leat" report -o x.html
 expect 3 "report of no folder" "$leat" report nowhere -o x.html
