@@ -1,4 +1,5 @@
-/* leat explain DIR --step S [--row R [--token T]]: which documents were there. */
+/* leat explain DIR --step S [--row R [--token T]]: which documents were there; --find FILE:RECORD: where a record was. */
+#include "audit/find.h"
 #include "base/memory.h"
 #include "base/utf8.h"
 #include "cli/audit_print.h"
@@ -126,16 +127,73 @@ static leat_status explain_batch(explain *what)
     return status;
 }
 
+typedef struct finder {
+    leat_cli *cli;
+    uint64_t count;
+} finder;
+
+static leat_status print_find(void *context, leat_loader *loader, uint64_t step, uint64_t row,
+                              const leat_batch_segment *segment, leat_error *error)
+{
+    finder *to = context;
+    to->count++;
+    if (!to->cli->json) {
+        printf("step %llu row %llu: ", (unsigned long long)step, (unsigned long long)row);
+        return leat_cli_segment_line(loader, segment, stdout, error);
+    }
+    leat_buffer buffer = {0};
+    leat_json_out out = {&buffer, false};
+    leat_json_object(&out);
+    leat_json_key_u64(&out, "step", step);
+    leat_json_key_u64(&out, "row", row);
+    leat_status status = leat_cli_segment_json(loader, segment, &out, error);
+    leat_json_object_end(&out);
+    if (status == LEAT_OK) {
+        printf("%s\n", leat_buffer_text(&buffer));
+    }
+    leat_buffer_deinit(&buffer);
+    return status;
+}
+
+/* FILE:RECORD; the last colon parts them. */
+static leat_status find(leat_cli *cli, const char *folder, const char *what)
+{
+    const char *colon = strrchr(what, ':');
+    uint64_t record = 0;
+    if (colon == NULL || colon == what) {
+        return leat_cli_usage(cli, "explain", "--find takes FILE:RECORD, not \"%s\"", what);
+    }
+    leat_status status =
+        leat_cli_number(cli, "explain", "the RECORD of --find", colon + 1, &record);
+    if (status != LEAT_OK) {
+        return status;
+    }
+    char *file = leat_strndup(what, (size_t)(colon - what));
+    finder to = {.cli = cli};
+    leat_audit_wish wish = {
+        .options = {.log = leat_cli_log, .log_context = cli}, .found = print_find, .context = &to};
+    status = leat_audit_find(cli->wire, folder, file, record, &wish, &cli->error);
+    if (status == LEAT_OK && to.count == 0 && !cli->json) {
+        printf("record %llu of %s was in no logged step\n", (unsigned long long)record, file);
+    }
+    leat_free(file);
+    return status;
+}
+
 static leat_status run(leat_cli *cli, int argc, char **argv)
 {
     static const struct option options[] = {{"step", required_argument, NULL, 's'},
                                             {"row", required_argument, NULL, 'r'},
                                             {"token", required_argument, NULL, 't'},
+                                            {"find", required_argument, NULL, 'f'},
                                             {NULL, 0, NULL, 0}};
     explain what = {.cli = cli};
+    const char *wanted = NULL;
     for (int option; (option = getopt_long(argc, argv, ":", options, NULL)) != -1;) {
-        leat_status status;
-        if (option == 's') {
+        leat_status status = LEAT_OK;
+        if (option == 'f') {
+            wanted = optarg;
+        } else if (option == 's') {
             what.has_step = true;
             status = leat_cli_number(cli, "explain", "--step", optarg, &what.step);
         } else if (option == 'r') {
@@ -151,9 +209,13 @@ static leat_status run(leat_cli *cli, int argc, char **argv)
             return status;
         }
     }
+    if (wanted != NULL && optind + 1 == argc && !what.has_step) {
+        return find(cli, argv[optind], wanted);
+    }
     if (optind + 1 != argc || !what.has_step || (what.has_token && !what.has_row)) {
-        return leat_cli_usage(cli, "explain",
-                              "wants a run folder and --step S [--row R [--token T]]");
+        return leat_cli_usage(
+            cli, "explain",
+            "wants a run folder and --step S [--row R [--token T]], or --find FILE:RECORD");
     }
     leat_options open = {.log = leat_cli_log, .log_context = cli};
     leat_status status =
@@ -171,10 +233,11 @@ static leat_status run(leat_cli *cli, int argc, char **argv)
 
 const leat_command leat_command_explain = {
     "explain",
-    "leat explain DIR --step S [--row R [--token T]]",
-    "Say which documents were in a batch, row or token",
+    "leat explain DIR --step S [--row R [--token T]] | leat explain DIR --find FILE:RECORD",
+    "Say which documents were in a batch, row or token, and where a record was",
     "For each run of tokens: dataset, file, record, part, bytes in the file, token range, epoch.  "
     "With --token also the id\n"
-    "and the bytes of the text that the token stands for (with --json in hexadecimal).\n",
+    "and the bytes of the text that the token stands for (with --json in hexadecimal).\n"
+    "--find lists the logged steps and rows that a record (from 0) of a shard was in.\n",
     false,
     run};

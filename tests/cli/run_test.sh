@@ -49,6 +49,14 @@ expect 0 "any logged step" "$leat" run job.yaml --out alone --resume --step 17 -
 expect 0 "nothing to resume" "$leat" run job.yaml --out fresh --resume --steps 5
 head -5 alone/batches.jsonl | cmp -s - fresh/batches.jsonl || fail "a run that begins anew differs"
 
+# Where a token is from, and back.
+expect 0 "explain" "$leat" explain alone --step 17 --row 3 --json
+where=$(python3 -c 'import json,sys; s=json.loads(sys.stdin.readline()); print(s["file"].split("/")[-1] + ":" + str(s["record"]))' <out.txt)
+expect 0 "find" "$leat" explain alone --find "$where" --json
+has out.txt '"step":17,"row":3,'
+expect 2 "find no such record" "$leat" explain alone --find docs-1.jsonl:400
+has err.txt "below 400"
+
 # Refusals name the first difference.
 sed 's/seed: 3/seed: 4/' job.yaml >other.yaml
 expect 4 "another seed" mpirun -n 2 "$leat" run other.yaml --out five --resume --steps 70
