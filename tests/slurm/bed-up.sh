@@ -106,6 +106,14 @@ for ((n = 0; n < nodes; n++)); do
     ln -s ../slurm.conf ../cgroup.conf "$bed/etc/n$n/"
     printf 'PMIxCliTmpDirBase=%s\nPMIxCollFence=ring\n' "$bed/pmix/n$n" > "$bed/etc/n$n/mpi.conf"
 done
+# A host name for each node where this machine lets us.  Else no shared memory: Open MPI would take all ranks for neighbours
+# and crash.
+own_name=() shared_memory=,vader
+if unshare --uts hostname probe 2> /dev/null; then
+    own_name=(unshare --uts sh -c 'hostname "$0" && exec "$@"')
+else
+    shared_memory=
+fi
 # Before each task: a mark by which bed-down.sh knows it; shared memory of Open MPI apart for each node, since its names are
 # made of host name and local rank; and ranks that yield while they wait, as there are more of them than cores.
 cat > "$bed/etc/taskprolog" << PROLOG
@@ -114,6 +122,7 @@ echo export LEAT_SLURM_BED=$bed
 echo export OMPI_MCA_btl_vader_backing_directory=$bed/pmix/\$SLURMD_NODENAME
 echo export OMPI_MCA_orte_tmpdir_base=$bed/pmix/\$SLURMD_NODENAME
 echo export OMPI_MCA_mpi_yield_when_idle=1
+echo export OMPI_MCA_btl=self,tcp$shared_memory
 echo export OMPI_MCA_btl_tcp_if_include=lo
 PROLOG
 chmod 755 "$bed/etc/taskprolog"
@@ -144,9 +153,6 @@ done
 munge -S "$bed/munge/socket" -n 2> /dev/null | unmunge -S "$bed/munge/socket" > /dev/null 2>&1 ||
     fail "munged does not answer"
 start slurmctld slurmctld -D -f "$SLURM_CONF"
-# A host name for each node where this machine lets us.
-own_name=()
-! unshare --uts hostname probe 2> /dev/null || own_name=(unshare --uts sh -c 'hostname "$0" && exec "$@"')
 for ((n = 0; n < nodes; n++)); do
     # PMIx's shared-memory store fails now and then between the PMIx servers of two slurmd.
     command=(env PMIX_MCA_gds=hash SLURM_CONF="$bed/etc/n$n/slurm.conf")

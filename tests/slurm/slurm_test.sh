@@ -30,7 +30,8 @@ fail() {
 
 bash "$tests/bed-up.sh" "$bed" 2 24 > up.out || fail "the test bed did not come up"
 . "$bed/env.sh"
-export LEAT=$leat OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_btl=self,vader,tcp
+export LEAT=$leat OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+unset OMPI_MCA_btl # of the other tests, for one host; the bed says what its nodes can use
 export OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_hwloc_base_binding_policy=none
 
 python3 - << 'PYTHON'
