@@ -11,6 +11,6 @@ if ! { cmake --preset "$preset" && cmake --build --preset "$preset" -j 2 --targe
     tail -n 60 "$log"
     exit 1
 fi
-kinds='unit|property|simulation'
+kinds='unit|property|simulation|fuzz'
 [ "$preset" = tsan ] && kinds='unit|simulation' # the properties are about one thread
 exec ctest --test-dir "build/$preset" -j 2 -L "^($kinds)\$" --output-on-failure --no-tests=error
