@@ -188,25 +188,5 @@ static leat_status load_one(leat_load *load, leat_json_value json)
 
 leat_status leat_load_split(leat_load *load, leat_json_value json)
 {
-    leat_bytes type;
-    leat_json_type kind = leat_json_type_of(json);
-    if (kind == LEAT_JSON_NONE || kind == LEAT_JSON_NULL) {
-        return LEAT_OK;
-    }
-    if (!leat_json_get_text(leat_json_member(json, "type"), &type) ||
-        !leat_text_is(type, "Sequence")) {
-        return load_one(load, json);
-    }
-    leat_json_value parts = leat_json_member(json, "pretokenizers");
-    if (leat_json_type_of(parts) != LEAT_JSON_ARRAY) {
-        return leat_load_damaged(load, "pre_tokenizer Sequence", "a list \"pretokenizers\"");
-    }
-    leat_json_value part = leat_json_first(parts, NULL);
-    for (; leat_json_type_of(part) != LEAT_JSON_NONE; part = leat_json_after(part, NULL)) {
-        leat_status status = load_one(load, part);
-        if (status != LEAT_OK) {
-            return status;
-        }
-    }
-    return LEAT_OK;
+    return leat_load_sequence(load, json, "pre_tokenizer", "pretokenizers", load_one);
 }

@@ -83,6 +83,11 @@ uint32_t leat_point_of_byte(uint8_t byte);
 /* Helpers of the loaders: the status is INVALID ("… is not supported") or CORRUPT (the part is not what the format says). */
 leat_status leat_load_unsupported(leat_load *load, const char *part, leat_bytes what);
 leat_status leat_load_damaged(leat_load *load, const char *part, const char *wanted);
+/* A part of the file that is one object or a "Sequence" of them under `list`; absent and null are nothing.  `one` reads each. */
+leat_status leat_load_sequence(leat_load *load, leat_json_value json, const char *part,
+                               const char *list,
+                               leat_status (*one)(leat_load *load, leat_json_value json));
+
 bool leat_text_is(leat_bytes text, const char *wanted);
 /* The member's value, `otherwise` where it is absent or null; *bad is set where it is something else. */
 bool leat_load_bool(leat_json_value object, const char *key, bool otherwise, bool *bad);

@@ -185,3 +185,32 @@ leat_bytes leat_tokenizer_token(const leat_tokenizer *tokenizer, uint32_t id)
     }
     return leat_vocabulary_token(&tokenizer->model.texts, id);
 }
+
+leat_status leat_load_sequence(leat_load *load, leat_json_value json, const char *part,
+                               const char *list,
+                               leat_status (*one)(leat_load *load, leat_json_value json))
+{
+    leat_bytes type;
+    leat_json_type kind = leat_json_type_of(json);
+    if (kind == LEAT_JSON_NONE || kind == LEAT_JSON_NULL) {
+        return LEAT_OK;
+    }
+    if (!leat_json_get_text(leat_json_member(json, "type"), &type) ||
+        !leat_text_is(type, "Sequence")) {
+        return one(load, json);
+    }
+    leat_json_value items = leat_json_member(json, list);
+    if (leat_json_type_of(items) != LEAT_JSON_ARRAY) {
+        char what[64], wanted[64];
+        snprintf(what, sizeof what, "%s Sequence", part);
+        snprintf(wanted, sizeof wanted, "a list \"%s\"", list);
+        return leat_load_damaged(load, what, wanted);
+    }
+    leat_status status = LEAT_OK;
+    for (leat_json_value item = leat_json_first(items, NULL);
+         leat_json_type_of(item) != LEAT_JSON_NONE && status == LEAT_OK;
+         item = leat_json_after(item, NULL)) {
+        status = one(load, item);
+    }
+    return status;
+}

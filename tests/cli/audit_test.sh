@@ -1,21 +1,8 @@
 #!/bin/bash
 # The questions people put before and after a run: init, check, plan, compare, verify, replay, explain.
 set -u
-leat=${LEAT_BINARY_DIR:?}/leat
-work=$(mktemp -d /tmp/leat-audit-XXXXXX)
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
-failures=0
-fail() { echo "FAILED: $*"; failures=$((failures + 1)); }
-expect() { # wanted exit code, what, command…
-    local want=$1 what=$2; shift 2
-    timeout -k 5 120 "$@" >out.txt 2>err.txt
-    local got=$?
-    [ $got = "$want" ] || { fail "$what: exit code $got, want $want"; tail -5 err.txt; }
-}
-has() { grep -qF -- "$2" "$1" || { fail "want \"$2\" in $1"; head -20 "$1"; }; }
-lacks() { ! grep -qF -- "$2" "$1" || { fail "no \"$2\" wanted in $1"; head -20 "$1"; }; }
-same() { cmp -s "$1" "$2" || fail "$1 and $2 differ"; }
+. "$(dirname "$0")/kit.sh"
+kit audit
 py() { python3 - "$@" || fail "python check: $*"; }
 
 python3 - <<'P'
@@ -259,4 +246,4 @@ for command in init check plan compare verify replay explain; do
     expect 0 "$command --help" "$leat" $command --help
     has out.txt "usage: leat $command"
 done
-[ $failures = 0 ] && echo "all as expected" || exit 1
+kit_done

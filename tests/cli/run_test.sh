@@ -1,20 +1,8 @@
 #!/bin/bash
 # leat run as a user meets it: alone and under mpirun, saving, stopping, resuming on other rank counts, and refusals.
 set -u
-leat=${LEAT_BINARY_DIR:?}/leat
-work=$(mktemp -d /tmp/leat-cli-XXXXXX)
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
-failures=0
-fail() { echo "FAILED: $*"; failures=$((failures + 1)); }
-expect() { # wanted exit code, what, command…
-    local want=$1 what=$2; shift 2
-    timeout -k 5 120 "$@" >out.txt 2>err.txt
-    local got=$?
-    [ $got = "$want" ] || { fail "$what: exit code $got, want $want"; tail -5 err.txt; }
-}
-has() { grep -qF -- "$2" "$1" || { fail "want \"$2\" in $1"; head -5 "$1"; }; }
-same() { cmp -s "$1" "$2" || fail "$1 and $2 differ"; }
+. "$(dirname "$0")/kit.sh"
+kit cli
 
 python3 - <<'P'
 import json, random
@@ -111,4 +99,4 @@ expect 0 "go on after the kill" mpirun -n 3 "$leat" run job.yaml --out killed --
 head -60 killed/batches.jsonl | cmp -s - alone/batches.jsonl || fail "batches after a kill"
 [ "$(wc -l <killed/batches.jsonl)" = $((steps + 20)) ] || fail "every step once"
 
-[ $failures = 0 ] && echo "all as expected" || exit 1
+kit_done

@@ -1,20 +1,8 @@
 #!/bin/bash
 # doctor, bench, metrics.prom, and `collectives: nccl` where NCCL cannot work; then the report of runs whole and damaged.
 set -u
-leat=${LEAT_BINARY_DIR:?}/leat
-work=$(mktemp -d /tmp/leat-tools-XXXXXX)
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
-failures=0
-fail() { echo "FAILED: $*"; failures=$((failures + 1)); }
-expect() { # wanted exit code, what, command…
-    local want=$1 what=$2; shift 2
-    timeout -k 5 120 "$@" >out.txt 2>err.txt
-    local got=$?
-    [ $got = "$want" ] || { fail "$what: exit code $got, want $want"; tail -5 err.txt; }
-}
-has() { grep -qF -- "$2" "$1" || { fail "want \"$2\" in $1"; head -c 2000 "$1"; echo; }; }
-lacks() { ! grep -qF -- "$2" "$1" || fail "do not want \"$2\" in $1"; }
+. "$(dirname "$0")/kit.sh"
+kit tools
 holds() { # what, Python expression over j, the JSON of out.txt's last line
     python3 - "$2" <<'P' || { fail "$1: $2"; tail -c 2000 out.txt; }
 import json, sys
@@ -206,4 +194,4 @@ expect 2 "report without runs" "$leat" report -o x.html
 expect 3 "report of no folder" "$leat" report nowhere -o x.html
 expect 3 "report to nowhere" "$leat" report two -o nowhere/x.html
 
-[ $failures = 0 ] && echo "all as expected" || exit 1
+kit_done
