@@ -293,10 +293,11 @@ static leat_status sim_test(leat_wire *base, leat_error *error)
     sim_wire *wire = (sim_wire *)base;
     bool progress = false;
     pthread_mutex_lock(&wire->sim->lock);
-    leat_status status = usable(wire, error);
-    if (status == LEAT_OK && !wire->silent) {
+    /* What is there is taken even where a rank is gone: it may have left because of what it sent. */
+    if (!wire->silent && !wire->killed && !wire->abandoned) {
         progress = test_locked(wire);
     }
+    leat_status status = usable(wire, error);
     pthread_mutex_unlock(&wire->sim->lock);
     if (!progress) {
         sched_yield(); /* a rank that only tests must not keep the others from running */

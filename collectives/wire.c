@@ -16,7 +16,10 @@ static leat_status wait_until(leat_wire *wire, leat_wire_group *group, leat_erro
     for (;;) {
         const int before = group->pending;
         leat_status status = before > 0 ? wire->ops->test(wire, error) : LEAT_OK;
-        if (status != LEAT_OK || group->pending == 0) {
+        if (group->pending == 0) {
+            return LEAT_OK; /* a peer that left after this was done takes nothing from it */
+        }
+        if (status != LEAT_OK) {
             return status;
         }
         if (wire->clock->now_ns(wire->clock->context) - start > timeout) {

@@ -147,7 +147,7 @@ static leat_status take_lines(pass *p, leat_error *error)
 /* Makes room: the unfinished line goes to the front, or is let go where it is too long. */
 static void keep_rest(pass *p)
 {
-    uint8_t *rest = p->buffer.data + p->begin;
+    uint8_t *rest = p->begin == 0 ? p->buffer.data : p->buffer.data + p->begin;
     size_t bytes = p->buffer.size - p->begin;
     /* One more byte than the limit can still be a CR that does not count. */
     if (p->skipping || bytes > p->scan->rules->record_bytes_max + 1) {

@@ -83,17 +83,36 @@ static void advance_call(leat_feed *feed)
     }
 }
 
+/* Nothing will come from the others any more.  Steps before the failing one are finished from what is here; when nothing is
+ * left to be done and a step still lacks something, the error is given at once. */
+static bool turn_alone(leat_feed *feed)
+{
+    bool ran = leat_pool_run_one(feed->pool);
+    bool collected = leat_feed_collect(feed);
+    leat_steps_advance(feed);
+    if (feed->tasks_out == 0) {
+        pthread_mutex_lock(&feed->mutex);
+        if (feed->error_step > feed->ready_steps) {
+            feed->error_step = feed->ready_steps;
+            pthread_cond_broadcast(&feed->trainer_wake);
+        }
+        pthread_mutex_unlock(&feed->mutex);
+    }
+    return ran || collected;
+}
+
 bool leat_feed_turn(leat_feed *feed)
 {
     leat_error error;
     uint64_t tick = feed->tick, assembled = feed->assembled, digested = feed->digested;
-    if (feed->wire_failed) {
-        return false;
-    }
-    if (feed->wire->ops->test(feed->wire, &error) != LEAT_OK) {
+    if (!feed->wire_failed && feed->wire->ops->test(feed->wire, &error) != LEAT_OK) {
+        /* A rank that has the verdict may leave before this one has looked: what came with the failure counts first. */
+        leat_verdict_take(feed);
         feed->wire_failed = true;
         leat_feed_fail(feed, &error, 0);
-        return false;
+    }
+    if (feed->wire_failed) {
+        return turn_alone(feed);
     }
     bool ran = leat_pool_run_one(feed->pool);
     bool collected = leat_feed_collect(feed);

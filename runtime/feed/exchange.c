@@ -21,7 +21,7 @@ typedef struct parcel_item {
 
 /* One message of a window, to or from one rank. */
 struct leat_parcel {
-    leat_parcel *next;
+    leat_parcel *next, *next_of_all;
     int peer;
     bool posted;
     uint64_t tick, plan, first_step; /* plan: digest at the end of the window */
@@ -36,10 +36,9 @@ struct leat_parcel {
 struct leat_exchange {
     leat_parcel **to, **from;         /* [ranks] of the window that is being planned, or NULL */
     leat_parcel *outgoing, *incoming; /* in the order of ticks */
-    leat_parcel *unused;
-    int *slice_ranks;  /* ranks sorted by slice */
-    int *slice_begins; /* [slices + 1] */
-    uint64_t in_use;   /* parcels received whose tokens rows still need */
+    leat_parcel *unused, *all;        /* all: every parcel there is, for close */
+    int *slice_ranks;                 /* ranks sorted by slice */
+    int *slice_begins;                /* [slices + 1] */
 };
 
 void leat_exchange_open(leat_feed *feed)
@@ -70,37 +69,17 @@ static void parcel_free(leat_parcel *parcel)
     leat_free(parcel);
 }
 
-static void list_free(leat_parcel *list)
-{
-    while (list != NULL) {
-        leat_parcel *next = list->next;
-        parcel_free(list);
-        list = next;
-    }
-}
-
 void leat_exchange_close(leat_feed *feed)
 {
     struct leat_exchange *exchange = feed->exchange;
     if (exchange == NULL) {
         return;
     }
-    /* Sources of slots may still point at parcels that were received and are on no list. */
-    for (uint64_t i = 0; i < feed->slot_count; i++) {
-        leat_slot *slot = &feed->slots[i];
-        for (size_t s = 0; slot->state != LEAT_SLOT_FREE && slot->state != LEAT_SLOT_READY &&
-                           s < slot->segment_count;
-             s++) {
-            leat_parcel *parcel = slot->sources[s].parcel;
-            if (parcel != NULL && parcel->posted && parcel->group.pending == 0 &&
-                slot->sources[s].tokens != NULL) {
-                leat_exchange_used(feed, parcel);
-            }
-        }
+    for (leat_parcel *parcel = exchange->all; parcel != NULL;) {
+        leat_parcel *next = parcel->next_of_all;
+        parcel_free(parcel);
+        parcel = next;
     }
-    list_free(exchange->outgoing);
-    list_free(exchange->incoming);
-    list_free(exchange->unused);
     leat_free(exchange->to);
     leat_free(exchange->from);
     leat_free(exchange->slice_ranks);
@@ -118,6 +97,8 @@ static leat_parcel *parcel_of(leat_feed *feed, leat_parcel **list, int peer)
             exchange->unused = parcel->next;
         } else {
             parcel = leat_alloc(1, sizeof *parcel);
+            parcel->next_of_all = exchange->all;
+            exchange->all = parcel;
         }
         parcel->next = NULL;
         parcel->peer = peer;
@@ -297,7 +278,6 @@ static bool header_holds(leat_feed *feed, const leat_parcel *parcel)
 
 static void take_in(leat_feed *feed, leat_parcel *parcel)
 {
-    feed->exchange->in_use++;
     if (!header_holds(feed, parcel)) {
         return;
     }
@@ -348,7 +328,6 @@ void leat_exchange_used(leat_feed *feed, leat_parcel *parcel)
 {
     LEAT_ASSERT(parcel->users > 0);
     if (--parcel->users == 0) {
-        feed->exchange->in_use--;
         parcel_unuse(feed->exchange, parcel);
     }
 }

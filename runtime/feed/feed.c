@@ -4,7 +4,12 @@
 #include "base/memory.h"
 #include "feed/drive.h"
 
-enum { RING_BYTES_MOST = 256 << 20, TOKEN_BYTES_DEFAULT = 512 << 20, NAP_FIRST_NS = 10000 };
+enum {
+    RING_BYTES_MOST = 256 << 20,
+    TOKEN_BYTES_DEFAULT = 512 << 20,
+    NAP_FIRST_NS = 10000,
+    SEE_OFF_NS = 500000000
+};
 
 static uint64_t largest_slice(const leat_feed *feed)
 {
@@ -288,6 +293,25 @@ static bool settle(leat_feed *feed)
     return ok && range_of(feed, 0, &least, &most);
 }
 
+/* All ranks know of the failure: what this one still owes to the others' last batches goes out before it leaves. */
+static void see_off(leat_feed *feed)
+{
+    uint64_t until = feed->wire->clock->now_ns(feed->wire->clock->context) + SEE_OFF_NS,
+             ns = NAP_FIRST_NS;
+    pthread_mutex_lock(&feed->mutex);
+    while (feed->verdict_done && !feed->wire_failed && !feed->messages_idle &&
+           feed->wire->clock->now_ns(feed->wire->clock->context) < until) {
+        if (feed->threaded) {
+            pthread_mutex_unlock(&feed->mutex);
+            feed->wire->clock->sleep_ns(feed->wire->clock->context, 1000000);
+            pthread_mutex_lock(&feed->mutex);
+        } else {
+            leat_feed_wait(feed, &ns);
+        }
+    }
+    pthread_mutex_unlock(&feed->mutex);
+}
+
 void leat_feed_close(leat_feed *feed, bool gently)
 {
     if (feed == NULL) {
@@ -296,16 +320,19 @@ void leat_feed_close(leat_feed *feed, bool gently)
     if (gently && feed->verdict == LEAT_OK) {
         gently = settle(feed);
     }
+    if (!gently && feed->pool != NULL) {
+        see_off(feed);
+    }
     leat_feed_thread_stop(feed);
     if (feed->wire->ending_context == feed) {
         feed->wire->ending = NULL;
         feed->wire->ending_context = NULL;
     }
     leat_feed_free_tasks(leat_pool_close(feed->pool));
-    leat_exchange_close(feed);
     if (!gently || feed->tick_open || feed->digest_open || feed->verdict_open) {
         feed->wire->ops->abandon(feed->wire);
     }
+    leat_exchange_close(feed); /* its buffers were the wire's until now */
     for (size_t d = 0; feed->orders != NULL && d < feed->spec->dataset_count; d++) {
         leat_order_close(feed->orders[d]);
     }

@@ -103,6 +103,7 @@ struct leat_feed {
     leat_corpus_reader *reader; /* for places */
     leat_live live;
     leat_pool *pool;
+    uint64_t tasks_out; /* submitted and not collected */
     leat_round rounds[LEAT_ROUNDS_AHEAD];
     uint64_t *asked;       /* [datasets] stream position behind the last round's stretch */
     uint64_t *asked_bytes; /* [datasets] bytes in rounds that are not gathered yet */
@@ -134,7 +135,7 @@ struct leat_feed {
     leat_status local_status; /* this rank's own failure, which it told the others by a poke */
     leat_error local_error;
     leat_error round_error; /* why a count is bad here; status OK: none */
-    bool verdict_open, verdict_done, wire_failed;
+    bool verdict_open;
     leat_wire_group verdict_group;
     leat_buffer verdict_all;
     uint8_t verdict_mine[LEAT_VERDICT_BYTES];
@@ -187,7 +188,8 @@ struct leat_feed {
         uint64_t *sizes, *offsets;
     } call;
     uint64_t wait_ns;
-    atomic_bool stop; /* set by leat_feed_stop, also in signal handlers */
+    atomic_bool verdict_done, wire_failed; /* written by the driver */
+    atomic_bool stop;                      /* set by leat_feed_stop, also in signal handlers */
 };
 
 /* drive.c */
@@ -247,6 +249,8 @@ uint64_t leat_tick_plan_digest(leat_feed *feed);
 void leat_tick_advance(leat_feed *feed);
 /* Begins the agreement on an error that all ranks know of. */
 void leat_verdict_begin(leat_feed *feed, uint64_t step);
+/* Takes the verdict where all ranks have brought theirs. */
+void leat_verdict_take(leat_feed *feed);
 
 /* digests.c */
 void leat_digests_queue(leat_feed *feed, uint64_t until);

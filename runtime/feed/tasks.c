@@ -194,6 +194,7 @@ void leat_feed_tokenize(leat_feed *feed, leat_round *round, const leat_round_ite
     }
     task->task =
         (leat_task){NULL, round != NULL ? LEAT_URGENT_COUNT : LEAT_URGENT_FETCH, run_tokenize};
+    feed->tasks_out++;
     leat_pool_submit(feed->pool, &task->task);
 }
 
@@ -281,6 +282,7 @@ void leat_feed_assemble(leat_feed *feed, leat_slot *slot, uint64_t first, uint64
     task->first = first;
     task->end = end;
     task->task = (leat_task){NULL, LEAT_URGENT_ASSEMBLE, run_assemble};
+    feed->tasks_out++;
     leat_pool_submit(feed->pool, &task->task);
 }
 
@@ -327,6 +329,7 @@ bool leat_feed_collect(leat_feed *feed)
     while (list != NULL) {
         feed_task *task = (feed_task *)(void *)list;
         list = list->next;
+        feed->tasks_out--;
         if (task->slot == NULL) {
             collect_tokenized(feed, task);
         } else {

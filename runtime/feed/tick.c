@@ -239,6 +239,13 @@ static bool due(leat_feed *feed)
     return answer;
 }
 
+void leat_verdict_take(leat_feed *feed)
+{
+    if (feed->verdict_open && feed->verdict_group.pending == 0) {
+        verdict_ends(feed);
+    }
+}
+
 void leat_tick_advance(leat_feed *feed)
 {
     if (feed->wire->ops->poked(feed->wire)) {
@@ -247,9 +254,7 @@ void leat_tick_advance(leat_feed *feed)
     if (feed->tick_open && feed->tick_group.pending == 0) {
         tick_ends(feed);
     }
-    if (feed->verdict_open && feed->verdict_group.pending == 0) {
-        verdict_ends(feed);
-    }
+    leat_verdict_take(feed);
     if (!feed->tick_open && !feed->verdict_open && !feed->verdict_done &&
         feed->verdict == LEAT_OK && due(feed)) {
         join(feed);
