@@ -75,7 +75,7 @@ static void open_wire_state(leat_feed *feed)
 }
 
 /* Documents that a restored cursor still needs from before the first position that is fed: the rest of a piece. */
-static leat_status open_documents(leat_feed *feed, leat_error *error)
+static void open_documents(leat_feed *feed)
 {
     size_t datasets = (size_t)feed->spec->dataset_count;
     feed->orders = leat_alloc(datasets, sizeof *feed->orders);
@@ -102,8 +102,6 @@ static leat_status open_documents(leat_feed *feed, leat_error *error)
         }
         feed->asked[d] = fed;
     }
-    (void)error;
-    return LEAT_OK;
 }
 
 static leat_status open_plan(leat_feed *feed, leat_error *error)
@@ -162,7 +160,9 @@ leat_status leat_feed_open(leat_feed **out, const leat_feed_options *options, le
     open_wire_state(feed);
     feed->threaded = choose_progress(feed);
     leat_status status = open_plan(feed, error);
-    status = status == LEAT_OK ? open_documents(feed, error) : status;
+    if (status == LEAT_OK) {
+        open_documents(feed);
+    }
     status = leat_agree(feed->wire, status, error);
     uint8_t mine = feed->threaded, *all = leat_alloc((size_t)feed->wire->size, 1);
     if (status == LEAT_OK) {

@@ -245,6 +245,5 @@ void leat_round_feed(leat_feed *feed, leat_round *round)
         feed->fed_bytes[d] += stretch->bytes;
         feed->fed_documents[d] += stretch->count;
         feed->asked_bytes[d] -= stretch->bytes;
-        feed->plan_documents += stretch->count;
     }
 }

@@ -109,10 +109,8 @@ struct leat_feed {
     uint64_t *asked_bytes; /* [datasets] bytes in rounds that are not gathered yet */
     uint64_t *fed_bytes, *fed_tokens, *fed_documents; /* [datasets] totals, for estimates */
     uint64_t *boost; /* [datasets] grows while the plan still needs more */
-    uint64_t plan_documents;
-    bool plan_over; /* END, REFUSED or options.steps reached */
+    bool plan_over;  /* END, REFUSED or options.steps reached */
     bool refused;
-    leat_plan_need refusal;
     uint64_t planned;                  /* steps before it are planned */
     uint64_t assembled;                /* steps before it are assembled here */
     uint64_t released;                 /* documents that only steps before it need are let go */

@@ -104,7 +104,6 @@ static void plan_ends(leat_feed *feed)
 static void plan_refused(leat_feed *feed, const leat_plan_need *need)
 {
     feed->refused = true;
-    feed->refusal = *need;
     plan_ends(feed);
     if (need->no_tokens == LEAT_REFUSED_CURSOR) {
         leat_error error;
