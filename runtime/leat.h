@@ -124,11 +124,11 @@ LEAT_PUBLIC size_t leat_loader_datasets(const leat_loader *loader);
 LEAT_PUBLIC const char *leat_loader_dataset_name(const leat_loader *loader, uint32_t dataset);
 
 typedef struct leat_loader_figures {
-    uint64_t steps, tokens;                     /* delivered to this rank, and in all batches */
+    uint64_t steps;                             /* handed out, counted from step 0 */
     uint64_t wait_ns;                           /* the caller's time inside next */
     uint64_t read_ns, tokenize_ns, assemble_ns; /* of the workers */
     uint64_t read_bytes, document_bytes;
-    uint64_t tokenized_documents, plan_documents;
+    uint64_t tokenized_documents;
     uint64_t ready; /* batches ready now */
     uint64_t dropped_rows, dropped_tokens;
 } leat_loader_figures;
